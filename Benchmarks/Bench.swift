@@ -1,7 +1,7 @@
 import Foundation
 import HeartwoodEngine
 
-/// The entry point of the program: parses the options, runs the workloads and prints the results.
+/// The program's entry point, which parses the options, runs the workloads and prints the results.
 @main
 struct Bench {
   static func main() {
@@ -27,8 +27,8 @@ struct Bench {
 
   /// Runs all workloads and prints the results.
   private static func run(_ options: BenchOptions) throws {
-    // Print nothing before `measure` has removed the temporary directory, because writing to a
-    // closed pipe ends the program.
+    // Print nothing until `measure` has removed the temporary directory, because writing to a
+    // closed pipe would end the program.
     let report = try measure(options)
     if let path = options.html {
       try Data(HTMLReport(report).text.utf8).write(to: URL(fileURLWithPath: path))

@@ -13,8 +13,8 @@ struct BenchOptions {
   var entries: Int?
   /// The number of entries in the `redb` and YCSB workloads.
   var entryCount: Int { entries ?? rows ?? Self.defaultRows }
-  /// A Boolean value that indicates whether the YCSB records fit in the memory that this process
-  /// may use.
+  /// A Boolean value that indicates whether the YCSB records fit in the memory available to this
+  /// process.
   var entriesFitInMemory: Bool {
     entryCount * EntryWorkloads.entryByteCount <= Machine.memoryByteCount ?? .max
   }
@@ -131,7 +131,7 @@ struct BenchOptions {
     let chosen = try Set(
       names.flatMap { name in
         if let workload = Workload(rawValue: name) { return [workload] }
-        // Let the name of a group, such as "text", select all workloads of the group.
+        // The name of a group, such as "text", selects all workloads in the group.
         let group = Workload.allCases.filter { $0.rawValue.hasPrefix(name + "-") }
         guard !group.isEmpty else {
           throw BenchFailure("There is no workload \(name). Use one or more of: \(all).")

@@ -1,6 +1,6 @@
 import HeartwoodEngine
 
-/// One run, which measures the workloads and collects the results.
+/// One run of the benchmark, which measures the workloads and collects the results.
 struct Session {
   private let options: BenchOptions
   private let rows: QuakeRows
@@ -307,7 +307,7 @@ extension Session {
     add(workload.rawValue, unit, outcome.comparison, engines: engines ?? rowEngineNames)
   }
 
-  /// Adds a line for each engine for entries with byte keys.
+  /// Adds a line for each engine that stores entries with byte keys.
   private mutating func add(
     _ workload: Workload, _ unit: String, _ outcome: Harness.Outcome
   ) {

@@ -1,8 +1,7 @@
-/// The workloads, in the order in which they are measured.
+/// The workloads, in the order of measurement.
 ///
-/// Reads and commits use the same store, in the state in which the earlier workloads left it.
-/// Therefore, workloads that change rows come after workloads that only read. All other workloads
-/// use separate stores.
+/// Reads and commits use the same store, as left by the earlier workloads. Therefore, workloads
+/// that change rows come after workloads that only read. All other workloads use separate stores.
 enum Workload: String, CaseIterable {
   case loadSorted = "load-sorted"
   case loadRandom = "load-random"
@@ -65,7 +64,7 @@ enum Workload: String, CaseIterable {
   /// Each further thread adds its own number to the seed.
   ///
   /// Each workload needs its own seed. Otherwise, it would repeat earlier writes, and SQLite does
-  /// not write a row that an `UPDATE` leaves unchanged.
+  /// not write rows left unchanged by an `UPDATE`.
   var seed: UInt64 { UInt64(Self.allCases.firstIndex(of: self) ?? 0) << 16 + 100 }
 
   /// The description of the workload in the help text.
@@ -107,7 +106,7 @@ enum Workload: String, CaseIterable {
     case .textPrefix: "the ten most relevant documents with a word that begins with three letters"
     case .textUpdate: "durable saves of one changed document each"
     case .liveResults: "updating a list after 100 changed rows, and a thousand lists after 10,000"
-    case .feed: "reading changes from a feed as JSON, and applying them to another store"
+    case .feed: "reading changes from a feed as JSON and applying them to another store"
     case .pinnedImport: "lookups in a pinned context while another process imports --rows rows"
     case .redb: "redb's published table: 24-byte keys, 150-byte values, in --entries entries"
     case .ycsbA: "YCSB A: half reads, half updates of 1,000-byte records"

@@ -4,7 +4,8 @@ import Foundation
 ///
 /// Magnitudes follow the Gutenberg–Richter law: quakes become ten times rarer with each unit of
 /// magnitude. Magnitudes begin at 0.5 in the regional networks and at 4 in the worldwide network,
-/// which does not detect weaker quakes. Times ascend. Places resemble the places in a real feed.
+/// which does not detect weaker quakes. Times are ascending, and places resemble those in a real
+/// feed.
 struct QuakeGenerator {
   private struct Town {
     let network: String

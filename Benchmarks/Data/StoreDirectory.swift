@@ -72,7 +72,7 @@ struct StoreDirectory {
     try FileManager.default.removeItem(atPath: storePath(name))
   }
 
-  /// Returns the disk space that the files of a store occupy, in bytes, not counting holes.
+  /// Returns the disk space occupied by the files of a store, in bytes, not counting holes.
   ///
   /// The method calls `stat` directly, because the allocated size that Foundation returns on Linux
   /// is too large.
@@ -94,7 +94,7 @@ struct StoreDirectory {
   /// Installs signal handlers that remove the directory and end the program when the user
   /// interrupts it.
   ///
-  /// The handlers are active as long as the result is retained.
+  /// The handlers remain active for as long as the result is retained.
   func leaveOnInterrupt() -> [any DispatchSourceSignal] {
     [SIGINT, SIGTERM].map { number in
       signal(number, SIG_IGN)

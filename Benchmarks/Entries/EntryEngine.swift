@@ -40,14 +40,14 @@ extension EntryStore {
   var checkpointCount: Int { 0 }
 }
 
-/// Makes changes in a transaction.
+/// A writer that makes changes in a transaction.
 protocol EntryWriter {
   /// Inserts or replaces an entry.
   func put(_ key: [UInt8], _ value: RawSpan) throws
   func remove(_ key: [UInt8]) throws
 }
 
-/// Reads the entries of a store on one thread.
+/// A reader of a store's entries, for use on one thread.
 protocol EntryReader: AnyObject, Sendable {
   /// Calls `body` with the value of a key, and returns whether the key exists.
   func withValue(_ key: [UInt8], _ body: (RawSpan) throws -> Void) throws -> Bool

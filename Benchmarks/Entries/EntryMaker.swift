@@ -1,4 +1,4 @@
-/// Creates, from entry numbers, the keys and values of the workloads with byte keys.
+/// A generator that turns entry numbers into the keys and values of the workloads with byte keys.
 ///
 /// Nothing is stored, so there can be more entries than fit in memory. The bytes are random, so no
 /// engine can compress them.

@@ -1,7 +1,7 @@
 /// The workloads with byte keys in which Heartwood and the peers take turns on loaded stores.
 ///
 /// The stores are loaded when the first of these workloads runs, with values of 1,000 bytes. Each
-/// workload uses the stores in the state in which the previous workload left them.
+/// workload uses the stores as left by the previous workload.
 final class EntryWorkloads {
   /// The engines: Heartwood first, then the peers.
   let engines: [any EntryEngine]
@@ -45,7 +45,7 @@ final class EntryWorkloads {
       })
   }
 
-  /// The number of entries, including the entries that the previous workloads have inserted.
+  /// The number of entries, including those inserted by previous workloads.
   private lazy var insertedCount = entryCount
 
   private func ycsb(

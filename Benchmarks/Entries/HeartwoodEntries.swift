@@ -58,7 +58,7 @@ private final class HeartwoodEntryStore: EntryStore {
   }
 }
 
-/// Reads through one snapshot.
+/// A reader that uses a single snapshot.
 private final class HeartwoodPinnedReader: EntryReader {
   private let keyspace: KeyspaceReader
 
@@ -73,7 +73,7 @@ private final class HeartwoodPinnedReader: EntryReader {
   }
 }
 
-/// Reads through a new snapshot at each call.
+/// A reader that takes a new snapshot for each call.
 private final class HeartwoodNewestReader: EntryReader {
   private let store: Store
 

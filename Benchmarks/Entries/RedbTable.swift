@@ -2,7 +2,7 @@
 /// keys and 150-byte random values.
 ///
 /// With 5,000,000 entries, the number of operations in each phase matches redb's benchmark. With
-/// fewer entries, it is proportional. In each phase, the engines take turns.
+/// fewer entries, the number is reduced proportionally. In each phase, the engines take turns.
 final class RedbTable {
   /// The result of one phase.
   struct Phase {

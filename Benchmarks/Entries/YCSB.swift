@@ -11,9 +11,9 @@ enum YCSBMix: Sendable {
     }
   }
 
-  /// The difference between the numbers of the first entries that two workloads insert.
+  /// The difference between the first entry numbers that two successive workloads insert.
   ///
-  /// This distance ensures that each workload inserts new entries.
+  /// This gap ensures that each workload inserts new entries.
   static let insertGap = 1 << 32
 
   init?(_ workload: Workload) {
@@ -40,9 +40,9 @@ struct YCSBWork<Reader: EntryReader>: Work {
   let zipf: Zipf
   /// The number of records that were loaded.
   let entryCount: Int
-  /// The number of the first record that this work inserts.
+  /// The number of the first record to insert.
   let firstInserted: Int
-  /// The number of records that this work has inserted.
+  /// The number of records inserted so far by this work.
   var insertedCount = 0
   var maker: EntryMaker
   var random: RandomNumbers
@@ -90,7 +90,7 @@ struct YCSBWork<Reader: EntryReader>: Work {
     return operationsPerTurn
   }
 
-  /// Returns the number of the record that was inserted `rank` records before the last record.
+  /// Returns the number of the record that was inserted `rank` records before the last one.
   private func latest(_ rank: Int) -> Int {
     rank < insertedCount
       ? firstInserted + insertedCount - 1 - rank : entryCount - 1 - (rank - insertedCount)

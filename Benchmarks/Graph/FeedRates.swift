@@ -17,7 +17,7 @@ final class FeedRates {
 
     /// The result as a sentence.
     var summary: String {
-      "an event had \(byteCount.grouped) bytes; durable transactions of at most 10,000 events"
+      "events of \(byteCount.grouped) bytes; durable transactions of at most 10,000 events"
     }
   }
 

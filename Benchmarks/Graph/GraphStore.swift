@@ -11,8 +11,8 @@ protocol GraphEngine: Sendable {
 
 /// A store for items and quakes.
 ///
-/// Quakes have a unique code and an index on the time. Every method that reads returns a hash of
-/// the attributes that it has read. The hash must be the same for all engines.
+/// Quakes have a unique code and an index on the time. Each reading method returns a hash of the
+/// attributes that it has read. The hash must be the same for all engines.
 protocol GraphStore: AnyObject {
   /// Durably adds items in one transaction. All attributes of an item equal its row number.
   func insertItems(_ count: Int) throws
@@ -45,7 +45,7 @@ extension GraphStore {
   func lookUpQuakes(_ codes: ArraySlice<String>) throws -> UInt64 { try findQuakes(codes) }
 }
 
-/// The number of quakes that ``GraphStore/findNewest(magnitude:times:)`` fetches.
+/// The number of quakes fetched by ``GraphStore/findNewest(magnitude:times:)``.
 let newestQuakeCount = 100
 
 /// Returns the hash that results from folding the attributes of a quake into `hash`.

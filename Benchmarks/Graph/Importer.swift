@@ -4,15 +4,15 @@ import Synchronization
 
 /// A separate process that imports quakes into a store while other processes read it.
 ///
-/// The process runs the same program. The first argument of the process is for internal use only.
+/// The process runs the same program, with a first argument that is for internal use only.
 final class Importer: Sendable {
   static let argument = "import-worker"
 
   /// The number of rows that one commit inserts or replaces.
   private static let rowsPerCommit = 10_000
-  /// The number of imported rows per row that replaces an existing quake.
+  /// The number of imported rows for every row that replaces an existing quake.
   ///
-  /// A row replaces a quake if it has the quake's code.
+  /// A row replaces the quake that has the same code.
   private static let rowsPerReplacement = 10
 
   private let process: Process
@@ -61,7 +61,7 @@ final class Importer: Sendable {
     if process.isRunning { process.terminate() }
   }
 
-  // MARK: In the other process
+  // MARK: In the child process
 
   /// Imports rows, and prints the number of rows imported so far after each commit.
   static func work(_ arguments: ArraySlice<String>) throws {

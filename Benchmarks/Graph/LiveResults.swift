@@ -10,7 +10,7 @@ final class LiveResults {
   struct Outcome {
     /// The number of list updates per second, for each number of rows in the store.
     var slices: [(rowCount: Int, slices: Slices)] = []
-    /// The number of changed rows that a thousand lists process per second.
+    /// The number of changed rows processed per second by a thousand lists.
     let crowd: Slices
     let hash: UInt64
 
@@ -73,7 +73,7 @@ final class LiveResults {
 
   /// Returns the number of updates per second in each round.
   ///
-  /// - Parameter changed: The number of changed rows that each update processes.
+  /// - Parameter changed: The number of changed rows processed by each update.
   private func measure(
     _ container: PersistentContainer, _ requests: [FetchRequest<GraphQuake>], changed: Int
   ) throws -> [Double] {

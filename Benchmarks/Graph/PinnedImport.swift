@@ -27,7 +27,7 @@ struct PinnedImport {
     /// The anonymous memory of the reading process, in bytes, or `nil` if the system does not
     /// report it.
     let anonymousBytes: Int?
-    /// The number of rows that the other process has committed, or `nil` before it starts.
+    /// The number of rows committed so far by the other process, or `nil` before it starts.
     let importedRows: Int?
   }
 
@@ -60,8 +60,8 @@ struct PinnedImport {
 
     /// Returns the reads per second of each sample.
     ///
-    /// - Parameter isIdle: Whether to return the samples from before the import instead of the
-    ///   samples from during the import.
+    /// - Parameter isIdle: Whether to return the samples taken before the import instead of those
+    ///   taken during the import.
     func slices(isIdle: Bool) -> Slices {
       let times = [0] + samples.map(\.seconds)
       let rates = samples.indices.filter { (samples[$0].importedRows == nil) == isIdle }

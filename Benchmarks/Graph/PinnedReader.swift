@@ -29,7 +29,7 @@ final class PinnedReader: Sendable {
     self.codes = codes.shuffled(using: &random)
   }
 
-  /// A hash of the values that the first read of each quake returned.
+  /// A hash of the values returned by the first read of each quake.
   var hash: UInt64 { state.withLock { $0.hash } }
 
   /// Starts the thread, and waits until it has read every quake once.

@@ -2,8 +2,8 @@
 struct Comparison {
   /// The rates of each engine.
   let slices: [Slices]
-  /// The ratios of the first engine's rate to the other engines' rates, keyed by the other engines'
-  /// names.
+  /// The ratios of the first engine's rate to the other engines' rates, keyed by the names of those
+  /// engines.
   ///
   /// The two rates in each ratio are from the same round.
   let shares: [String: Spread]

@@ -7,7 +7,7 @@
 /// medians.
 struct Harness {
   let name: String
-  /// The total time for which each engine works, in seconds.
+  /// The total working time of each engine, in seconds.
   let seconds: Double
   let progress: Progress
 
@@ -24,8 +24,8 @@ struct Harness {
     /// A closure that returns the number of checkpoints so far, or 0 if the engine does not run
     /// them in the background.
     var checkpointCount: () -> Int = { 0 }
-    /// A closure that returns the disk space that the store occupies, in bytes, or `nil` if the
-    /// disk space is not measured over time.
+    /// A closure that returns the disk space occupied by the store, in bytes, or `nil` if it is not
+    /// measured over time.
     var byteCount: (() -> Int)?
   }
 

@@ -27,7 +27,7 @@ enum Machine {
     return String(format: "%.1f runnable threads in the minute before", averages[0])
   }
 
-  /// The memory that this process may use, in bytes, or `nil` if the system does not report it.
+  /// The memory available to this process, in bytes, or `nil` if the system does not report it.
   ///
   /// The memory is limited by the machine or by a control group.
   static var memoryByteCount: Int? {
@@ -64,11 +64,11 @@ enum Machine {
         return text.flatMap { Int($0.trimmingCharacters(in: .whitespacesAndNewlines)) }
       }
     }
-    // Ignore huge numbers, because version 1 of control groups reports one if there is no limit.
+    // Ignore huge numbers, because cgroups v1 reports a huge number if there is no limit.
     return limits.filter { $0 < 1 << 60 }.min()
   }
 
-  /// The limit of `ulimit -v`, in bytes.
+  /// The limit set with `ulimit -v`, in bytes.
   private static var addressSpaceLimit: Int? {
     let limits = try? String(contentsOfFile: "/proc/self/limits", encoding: .utf8)
     let line = limits?.split(separator: "\n").first { $0.hasPrefix("Max address space") }

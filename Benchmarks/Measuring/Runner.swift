@@ -37,7 +37,9 @@ final class Runner: Sendable {
   /// A hash of the results of all turns.
   var hash: UInt64 { state.withLock { $0.hash } }
 
-  /// Runs on the thread: warms up, works in each window, and reports errors to `crew`.
+  /// Warms up, works in each window, and reports errors to `crew`.
+  ///
+  /// The method is called on the runner's thread.
   func run(in crew: Crew) {
     do {
       try proceed(work, in: crew)

@@ -4,7 +4,7 @@
 /// clock after it is negligible, but short compared with a window of time. When latencies are
 /// measured, a turn is one operation.
 protocol Work: Sendable {
-  /// The number of warm-up turns, which load the data that the workload reads.
+  /// The number of warm-up turns, which load the data read by the workload.
   ///
   /// All engines must have the same hash after the warm-up turns. Different hashes mean that an
   /// engine has skipped rows.

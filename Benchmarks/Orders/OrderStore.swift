@@ -7,9 +7,9 @@ protocol OrderEngine: Sendable {
 
 /// A store for orders and their customers.
 ///
-/// Customers have a unique code. Orders have a unique number, an index on the time at which they
-/// were made, and a reference to their customer. Every method that reads returns a hash of the
-/// attributes that it has read. The hash must be the same for all engines.
+/// Customers have a unique code. Orders have a unique number, an index on their order time, and a
+/// reference to their customer. Each reading method returns a hash of the attributes that it has
+/// read. The hash must be the same for all engines.
 protocol OrderStore: AnyObject {
   /// Durably adds all customers and orders in one transaction.
   func insert(_ orders: [Order]) throws
@@ -28,5 +28,5 @@ protocol OrderStore: AnyObject {
   func finish() throws
 }
 
-/// The number of orders that ``OrderStore/readHighest(in:)`` reads for each range.
+/// The number of orders that are read by ``OrderStore/readHighest(in:)`` for each range.
 let highestOrderCount = 200

@@ -56,11 +56,12 @@ private final class LMDBEntryStore: EntryStore {
 
   func compact() throws { try environment.compact() }
 
-  /// Does nothing, because LMDB has no integrity check, and the result of every read was checked.
+  /// Does nothing, because LMDB has no integrity check, and every read result has already been
+  /// checked.
   func finish() {}
 }
 
-/// Reads in one transaction.
+/// A reader that uses a single transaction.
 ///
 /// Unless the reader is pinned, the transaction is renewed for each call.
 ///

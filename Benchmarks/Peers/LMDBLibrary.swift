@@ -26,7 +26,7 @@ struct LMDBLibrary: Sendable {
     /// The flag that ties reader slots to transactions instead of threads, so that a transaction
     /// may begin on one thread and continue on another.
     static let noThreadLocals: UInt32 = 0x200000
-    /// The flag that keeps the system from reading bytes around a page.
+    /// The flag that turns off the system's read-ahead.
     static let noReadAhead: UInt32 = 0x800000
   }
 
@@ -36,7 +36,7 @@ struct LMDBLibrary: Sendable {
     static let create: UInt32 = 0x40000
   }
 
-  /// The flag for calls of `put` in which the key sorts after all existing keys.
+  /// The flag for `put` calls whose key sorts after all existing keys.
   static let append: UInt32 = 0x20000
 
   let createEnvironment: @convention(c) (UnsafeMutablePointer<Environment?>) -> Int32

@@ -3,7 +3,7 @@ import HeartwoodEngine
 /// LMDB as a row engine.
 ///
 /// Row numbers are stored as integer keys, and loads in key order use LMDB's append mode. Commits
-/// are not synced in workloads in which Heartwood uses `.normal` durability.
+/// are not synced in workloads where Heartwood uses `.normal` durability.
 struct LMDBRows: RowEngine {
   let library: LMDBLibrary
 
@@ -101,7 +101,7 @@ private final class LMDBRowStore: RowStore {
 
   func pin() throws -> AnyObject { try environment.reader() }
 
-  /// Does nothing, because LMDB has no integrity check, and the result of every read was checked
-  /// when it was measured.
+  /// Does nothing, because LMDB has no integrity check, and every read result has already been
+  /// checked during the measurement.
   func finish() {}
 }

@@ -74,7 +74,7 @@ struct RocksDBBatch: EntryWriter {
   }
 }
 
-/// Reads from a database, either through a snapshot or from the newest state.
+/// A reader of a database that uses either a snapshot or the newest state.
 ///
 /// The type is `@unchecked Sendable` because only the thread of one `Work` uses it.
 final class RocksDBReader: @unchecked Sendable {

@@ -2,14 +2,15 @@ import HeartwoodEngine
 
 /// RocksDB as an engine for rows and for entries with byte keys.
 ///
-/// A key of a row begins with a letter that distinguishes rows by number, rows by code, and the
-/// large value. Commits write to RocksDB's log. In workloads in which Heartwood uses `.normal`
+/// The key of a row begins with a letter that distinguishes rows by number, rows by code, and the
+/// large value. Commits write to RocksDB's log. In workloads where Heartwood uses `.normal`
 /// durability, commits do not sync the log.
 struct RocksDBRows: RowEngine, EntryEngine {
   let library: RocksDBLibrary
 
   let name = Engine.rocksdb
-  /// A transaction is a batch in memory, which RocksDB copies to its log and its memory table.
+  /// The maximum number of puts in a transaction, which is a batch in memory that RocksDB copies to
+  /// its log and its memory table.
   let mostPutsPerTransaction = 100_000
 
   var description: String {
@@ -47,8 +48,8 @@ private final class RocksDBEntryStore: EntryStore {
 
   func compact() { database.compact() }
 
-  /// Does nothing, because every block that is read has a checksum, and the result of every read
-  /// was checked.
+  /// Does nothing, because every block that is read has a checksum, and every read result has
+  /// already been checked.
   func finish() {}
 }
 
@@ -68,7 +69,7 @@ struct RocksDBRowKey: Sendable {
   /// Creates the key of a row, given its code.
   init(_ code: String) { bytes = [UInt8(ascii: "c")] + Array(code.utf8) }
 
-  /// Changes the key to the key of another row, given the number of that row.
+  /// Changes the key to the key of another row, given that row's number.
   @inline(__always)
   mutating func set(_ number: Int64) {
     var span = bytes.mutableSpan
@@ -77,7 +78,7 @@ struct RocksDBRowKey: Sendable {
       of: UInt64(bitPattern: number).bigEndian, toByteOffset: 1, as: UInt64.self)
   }
 
-  /// Changes the key to the key of another row, given the code of that row.
+  /// Changes the key to the key of another row, given that row's code.
   @inline(__always)
   mutating func set(_ code: String) {
     for (index, byte) in code.utf8.enumerated() { bytes[index + 1] = byte }
@@ -149,7 +150,7 @@ private final class RocksDBRowStore: RowStore {
     RocksDBScans(reader: try reader(isPinned: true), operationsPerTurn: rows.count)
   }
 
-  /// Each read sees the newest state, as if it took its own snapshot.
+  /// Creates point reads that each see the newest state, as if each took its own snapshot.
   func snapshotPerRead() throws -> any Work {
     RocksDBIntegerReads(try reader(isPinned: false), rows.shuffledNumbers, from: 0)
   }
@@ -164,8 +165,8 @@ private final class RocksDBRowStore: RowStore {
 
   func pin() throws -> AnyObject { try reader(isPinned: true) }
 
-  /// Does nothing, because every block that is read has a checksum, and the result of every read
-  /// was checked.
+  /// Does nothing, because every block that is read has a checksum, and every read result has
+  /// already been checked.
   func finish() {}
 
   private func reader(isPinned: Bool) throws -> RocksDBReader {

@@ -121,7 +121,7 @@ private final class SQLiteEntryStore: EntryStore, @unchecked Sendable {
   }
 }
 
-/// Reads through a connection.
+/// A reader that uses a single connection.
 ///
 /// If the reader is pinned, the connection is in a read transaction.
 private final class SQLiteEntryReader: EntryReader {

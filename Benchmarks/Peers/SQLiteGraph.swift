@@ -14,8 +14,8 @@ struct SQLiteGraph: GraphEngine {
   static let durableSettings = [
     "PRAGMA journal_mode=WAL", "PRAGMA synchronous=FULL", "PRAGMA mmap_size=1073741824",
     "PRAGMA cache_size=-65536", "PRAGMA temp_store=MEMORY",
-    // Disable automatic checkpoints. SQLite checkpoints only outside the measured periods, because
-    // Heartwood checkpoints in the background.
+    // Disable automatic checkpoints. The benchmark runs SQLite's checkpoints only outside the
+    // measured periods, because Heartwood runs its checkpoints in the background.
     "PRAGMA wal_autocheckpoint=0",
   ]
 

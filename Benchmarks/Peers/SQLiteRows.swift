@@ -4,10 +4,10 @@ import HeartwoodEngine
 /// SQLite as a row engine, with WAL, memory-mapped pages, a large cache, prepared statements and no
 /// mutex.
 ///
-/// The commit with which the log reaches 16 MiB also runs a checkpoint. Heartwood uses the same
-/// limit. A one-row commit is a prepared `UPDATE` in autocommit mode. All threads share one
-/// connection for commits. If each thread had its own connection, the connections would wait for
-/// each other, which would be slower.
+/// The commit that brings the log to 16 MiB also runs a checkpoint. Heartwood uses the same limit.
+/// A one-row commit is a prepared `UPDATE` in autocommit mode. All threads share one connection for
+/// commits. If each thread had its own connection, the connections would wait for each other, which
+/// would be slower.
 struct SQLiteRows: RowEngine {
   let library: SQLiteLibrary
 

@@ -84,7 +84,7 @@ struct HTMLReport {
       section(
         "Reads while another thread writes and a snapshot is held", readsOverTime(.readWhileHeld),
         notes(of: .readWhileHeld)),
-      section("Disk space of one value that is overwritten repeatedly", overwrites, overwriteText),
+      section("Disk space used by one repeatedly overwritten value", overwrites, overwriteText),
       section("Larger stores", scaling, "Random point reads by integer key."),
       section(
         "A pinned context while another process imports", pinnedImport, notes(of: .pinnedImport)),
@@ -217,7 +217,7 @@ extension String {
   /// The text, escaped for HTML.
   var escaped: String {
     var result = ""
-    // Examine Unicode scalars, because a character may combine a markup character with a combining
+    // Process single scalars, because a character can consist of a markup character and a combining
     // mark.
     for scalar in unicodeScalars {
       switch scalar {

@@ -8,7 +8,7 @@ struct Commits: Work {
   /// The number of commits in a turn.
   ///
   /// Each durable commit is a separate turn. A durable commit waits for the disk, and therefore
-  /// takes long enough to be timed alone.
+  /// takes long enough to be timed individually.
   var operationsPerTurn: Int
   /// A hash of the numbers of the changed rows.
   var hash: UInt64 = 0

@@ -47,7 +47,7 @@ struct IntegerReadsTogether: Work {
   }
 
   var warmUpTurnCount: Int { walk.turnCount }
-  /// The number of reads in a turn, rounded to a number of complete calls.
+  /// The number of reads in a turn, rounded to a whole number of calls.
   var operationsPerTurn: Int {
     get { walk.step * Self.readsPerCall }
     set { walk.step = max(newValue / Self.readsPerCall, 1) }
@@ -168,7 +168,7 @@ func requireAll(_ count: Int, of rowCount: Int) throws {
 }
 
 extension RawSpan {
-  /// The row number that the key encodes.
+  /// The row number encoded in the key.
   ///
   /// The key consists of a type byte and eight bytes that sort like the number.
   @inline(__always)

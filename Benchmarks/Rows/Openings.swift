@@ -1,11 +1,11 @@
 import HeartwoodEngine
 
-/// Measures the time that it takes to open a store that has a long log and was not closed.
+/// Measures the time it takes to open a store that has a long log and was not closed.
 struct Openings {
   let directory: StoreDirectory
   let rows: QuakeRows
   let progress: Progress
-  /// The time, in seconds, for which the store is opened repeatedly.
+  /// The time, in seconds, to spend on repeatedly opening the store.
   ///
   /// The store is opened at least three times, even if that takes longer.
   let seconds: Double
@@ -25,7 +25,7 @@ struct Openings {
 
   /// Writes the log, and then opens the store repeatedly.
   ///
-  /// - Parameter pagesPerCommit: The number of rows that each commit changes. Each row is in a
+  /// - Parameter pagesPerCommit: The number of rows changed by each commit. Each row is in a
   ///   different page if the store has enough pages.
   func measure(pagesPerCommit: Int) throws -> Result {
     try writeLog(pagesPerCommit)
@@ -34,7 +34,8 @@ struct Openings {
     let begin = ContinuousClock.now
     repeat {
       let elapsed = try ContinuousClock().measure {
-        // Let the end of this block release the store. Closing the store would change the log.
+        // Do not close the store, because closing it would change the log. The store is released at
+        // the end of this block.
         reports.append(try directory.openStore(StoreDirectory.scratch).recovery)
       }
       rates.append(1 / elapsed.inSeconds)

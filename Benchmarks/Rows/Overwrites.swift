@@ -17,8 +17,8 @@ struct Overwrites {
     let overwriteCount: Int
     /// The samples.
     ///
-    /// Each sample contains the number of overwrites so far and the disk space that the files
-    /// occupy.
+    /// Each sample contains the number of overwrites so far and the disk space occupied by the
+    /// files.
     let looks: [(overwrites: Int, byteCount: Int)]
 
     /// The disk space, plotted against the number of overwrites.

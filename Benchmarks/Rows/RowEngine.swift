@@ -19,7 +19,7 @@ protocol RowStore: AnyObject {
   /// Returns a closure that loads all rows in the order of their numbers, in a transaction that
   /// need not be durable.
   ///
-  /// Only the closure is timed. The preparation in this method is not timed.
+  /// Only the closure is timed, not the preparation in this method.
   func loading() throws -> () throws -> Void
   /// Adds all rows, with their codes as keys.
   func loadCodes() throws
@@ -59,7 +59,7 @@ extension RowStore {
   var checkpointCount: Int { 0 }
 }
 
-/// The row that commits write.
+/// The row that is written by commits.
 ///
 /// The row is changed by ``next()`` before each commit.
 struct ChangingRow {

@@ -3,8 +3,8 @@ import HeartwoodEngine
 /// The row workloads, in which Heartwood and the peers take turns.
 ///
 /// Reads and commits use fully loaded stores, which are created when the first of these workloads
-/// runs. Each workload uses these stores in the state in which the previous workload left them.
-/// Loads and checkpoints use separate stores.
+/// runs. Each workload uses these stores as left by the previous workload. Loads and checkpoints
+/// use separate stores.
 final class RowWorkloads {
   /// The engines: Heartwood first, then the peers.
   let engines: [any RowEngine]
@@ -114,7 +114,7 @@ final class RowWorkloads {
 
   /// Returns the name of an engine's store.
   ///
-  /// The name of a peer's store contains the name of the peer. Heartwood's store has a fixed name,
+  /// The name of a peer's store contains the peer's name. Heartwood's store has a fixed name,
   /// because it remains in the directory specified with `--path`.
   private static func storeName(_ engine: String) -> String {
     engine == Engine.heartwood ? StoreDirectory.measured : StoreDirectory.measured + "-" + engine

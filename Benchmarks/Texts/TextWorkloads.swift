@@ -35,8 +35,8 @@ final class TextWorkloads {
     return (0..<count).map { generator.document($0) }
   }
 
-  /// Returns a place with spaces between all words and numbers, because the engines separate
-  /// "12km" and "Hawai'i" differently.
+  /// Returns a place with spaces between all words and numbers, because the engines split "12km"
+  /// and "Hawai'i" differently.
   private static func separated(_ place: String) -> String {
     var result = ""
     var last: Character = " "

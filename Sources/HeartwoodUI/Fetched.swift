@@ -3,7 +3,7 @@
   public import Heartwood
   public import SwiftUI
 
-  /// A list of objects that a view shows and observes.
+  /// A list of objects shown and observed by a view.
   ///
   /// ```swift
   /// struct NoteList: View {
@@ -63,10 +63,10 @@
       self.animation = animation
     }
 
-    /// The objects, in the order that the request specifies.
+    /// The objects, in the order specified by the request.
     ///
-    /// The list stays the same until SwiftUI updates the view. Positions that the view's controls
-    /// report, for example to `onDelete`, therefore refer to the objects that the view shows.
+    /// The list stays the same until SwiftUI updates the view. Positions reported by the view's
+    /// controls, for example to `onDelete`, therefore refer to the objects shown in the view.
     @MainActor public var wrappedValue: ResultsList<M> { list.results(of: controller) }
 
     /// Makes the view read the current list.

@@ -11,7 +11,7 @@
       static var defaultValue: PersistentContainer? { nil }
     }
 
-    /// The context of the objects that views show, or `nil` if no enclosing view has set one.
+    /// The context of the objects shown by views, or `nil` if no enclosing view has set one.
     ///
     /// For example, a sheet can set a child context so that its edits can be discarded. Turn on
     /// `tracksObservation` in the child context, so that views are updated when its objects change.
@@ -30,7 +30,7 @@
   }
 
   extension View {
-    /// Sets the context of this view and all views inside it to a container's view context.
+    /// Makes a container's view context the context of this view and of all views inside it.
     ///
     /// The method also turns on `tracksObservation` and `automaticallyMergesChangesFromParent` in
     /// the context. Views are therefore updated when their objects change in any context or

@@ -4,8 +4,7 @@
   public import SwiftUI
 
   extension ManagedObjectContext {
-    /// Registers a view context's changes with an undo manager, such as the undo manager in the
-    /// environment.
+    /// Registers a view context's changes with an undo manager, such as the one in the environment.
     ///
     /// The system's Undo and Redo commands then revert and reapply the changes.
     ///

@@ -56,6 +56,6 @@ struct Arguments {
     let reason =
       word.hasPrefix("-")
       ? "\(command) has no option \(word.visible)." : "Unexpected argument \(word.visible)."
-    throw CommandError.usage("\(reason) Run quakes \(command) --help for its usage.")
+    throw CommandError.usage("\(reason) Run 'quakes \(command) --help' for usage.")
   }
 }

@@ -72,7 +72,9 @@ struct AtCommand: Command {
         madeBy: state.origin)
     }
     if wantsJSON { return try printJSON(all) }
-    guard !all.isEmpty else { return print("There are no states yet. Run: quakes import FILE") }
+    guard !all.isEmpty else {
+      return print("There are no states yet. Run 'quakes import FILE' first.")
+    }
     var table = Table([
       "time (UTC)": .left, "generation": .right, "quakes": .right, "created by": .left,
     ])
@@ -93,10 +95,10 @@ extension Past {
   func state(at moment: Moment, typed text: String) throws -> State {
     if let state = state(at: moment) { return state }
     guard let first = states.first else {
-      throw CommandError.failure("There are no states yet. Run: quakes import FILE")
+      throw CommandError.failure("There are no states yet. Run 'quakes import FILE' first.")
     }
     throw CommandError.failure(
-      "No state from \(text.visible) or earlier is kept. The oldest state is from "
-        + "\(first.time). To list all states, run: quakes at")
+      "No state from \(text.visible) or earlier is kept. The oldest state is from \(first.time). "
+        + "Run 'quakes at' to list all states.")
   }
 }

@@ -26,7 +26,7 @@ struct DiffCommand: Command {
     wantsJSON = arguments.flag("--json")
     guard let first = arguments.operand() else {
       throw CommandError.usage(
-        "Date A is missing. Usage: quakes diff A [B]. To list the dates, run: quakes at")
+        "Date A is missing. Usage: quakes diff A [B]. Run 'quakes at' to list the dates.")
     }
     source = (first, try AtCommand.moment(first))
     target = try arguments.operand().map { ($0, try AtCommand.moment($0)) }
@@ -37,7 +37,7 @@ struct DiffCommand: Command {
     let past = try Past(of: container)
     let from = try past.state(at: source.moment, typed: source.text)
     let to = try target.map { try past.state(at: $0.moment, typed: $0.text) }
-    // Let each context pin its state, so that the state remains readable even if another process
+    // Pin each context to its state, so that the state remains readable even if another process
     // releases it.
     let before = try container.newContext(pinnedTo: from.kept.token)
     let after = try container.newContext(pinnedTo: to?.kept.token ?? .current)
@@ -53,7 +53,7 @@ struct DiffCommand: Command {
 
 /// The quakes that differ between two states, newest first.
 private struct QuakeDifference: Encodable {
-  /// A quake that both states contain, but with different values.
+  /// A quake that exists in both states, but with different values.
   struct Change: Encodable {
     let before: ListedQuake
     let after: ListedQuake
@@ -80,7 +80,7 @@ private struct QuakeDifference: Encodable {
     self.to = to
     added = try quakes(changes.inserted, after).sorted { $0.time > $1.time }
     removed = try quakes(changes.deleted, before).sorted { $0.time > $1.time }
-    // Do not show a quake that was rewritten with the same values, although it is listed as
+    // Do not show quakes that were rewritten with the same values, although they are listed as
     // updated.
     let updated = changes.updated.filter { !$0.value.isEmpty }.keys
     changed = zip(try quakes(updated, before), try quakes(updated, after))

@@ -17,7 +17,7 @@ enum Download {
     let name = url.absoluteString.visible
     guard ["http", "https"].contains(url.scheme?.lowercased()) else {
       throw CommandError.failure(
-        "\(name) cannot be read. Use an http, https or file URL.")
+        "The scheme of \(name) is not supported. Use an http, https or file URL.")
     }
     let (content, response): (Data, URLResponse)
     do {
@@ -29,7 +29,7 @@ enum Download {
     }
     if let status = (response as? HTTPURLResponse)?.statusCode, status != 200 {
       throw CommandError.failure(
-        "\(name) cannot be read: the server answered with status \(status). Find the URL of the "
+        "\(name) cannot be read: the server responded with status \(status). Find the URL of the "
           + "feed at https://earthquake.usgs.gov/earthquakes/feed/v1.0/geojson.php")
     }
     return content

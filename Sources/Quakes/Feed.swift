@@ -84,7 +84,8 @@ struct Feed: Decodable, Sendable {
       let cause = (error as NSError).userInfo[NSUnderlyingErrorKey] as? NSError ?? error as NSError
       let reason = cause.localizedFailureReason ?? cause.localizedDescription
       throw CommandError.failure(
-        "\(name) cannot be read (\(reason)). Specify a feed file, or - for standard input.")
+        "\(name) cannot be read (\(reason)). Specify the path of a feed file, or - for standard "
+          + "input.")
     }
   }
 

@@ -2,11 +2,10 @@ import Foundation
 import Heartwood
 
 /// The `quakes follow` command, which imports feeds and shows that a pinned view does not change
-/// until the imports' transactions are merged into the view.
+/// until the imports' transactions are merged into it.
 ///
-/// A program with a user interface can work in the same way. The screen of such a program does not
-/// change while other processes write. The program updates the screen by merging new transactions
-/// from the history.
+/// A program with a user interface can work in the same way: its screen does not change while other
+/// processes write, and is updated when the program merges new transactions from the history.
 struct FollowCommand: Command {
   static let name = "follow"
   static let summary = "import feeds, and show how a pinned view advances"
@@ -23,7 +22,7 @@ struct FollowCommand: Command {
     quakes.
     """
 
-  /// The minimum magnitude of the quakes that the command prints.
+  /// The minimum magnitude of the quakes to print.
   private static let magnitude = 4.5
   private static let shownCount = 3
 
@@ -48,7 +47,7 @@ struct FollowCommand: Command {
     let view = container.viewContext
     try view.setQueryGenerationFrom(.current)
     let background = container.newBackgroundContext()
-    // The history position that the view has reached.
+    // The history position up to which the view is current.
     var position = try container.currentHistoryToken
     print("The view is pinned.")
     try show(view)
@@ -92,8 +91,8 @@ struct FollowCommand: Command {
     if found.isEmpty { print("  none") }
   }
 
-  /// Prints the generation of the view, the newest generation, and the disk space that the pin
-  /// retains.
+  /// Prints the generation of the view, the newest generation, and the disk space retained by the
+  /// pin.
   private func showCost(of container: PersistentContainer) {
     let statistics = container.store.statistics
     guard let held = statistics.oldestHeldGeneration else { return }

@@ -34,7 +34,7 @@ struct ImportCommand: Command {
         Int(text).flatMap { Past.counts.contains($0) ? $0 : nil }
       } ?? Past.defaultCount
     guard let path = arguments.operand() else {
-      throw CommandError.usage("FILE is missing. Use a file or a URL, or - for standard input.")
+      throw CommandError.usage("FILE is missing. Specify a file or a URL, or - for standard input.")
     }
     self.path = path
   }
@@ -68,10 +68,9 @@ struct ImportCommand: Command {
     try container.store.close()
   }
 
-  /// Returns the numbers of quakes that this process has added and updated, according to the
-  /// history.
+  /// Returns the numbers of quakes added and updated by this process, according to the history.
   ///
-  /// The history has no entries for quakes that the import left unchanged.
+  /// The history has no entries for quakes left unchanged by the import.
   private func counts(
     in container: PersistentContainer, since start: PersistentHistoryToken?
   ) throws -> (added: Int, updated: Int) {

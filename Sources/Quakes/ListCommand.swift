@@ -61,15 +61,15 @@ struct ListCommand: Command {
     }
   }
 
-  /// A quake, and its distance in kilometres from the location that `--near` specifies.
+  /// A quake, and its distance in kilometres from the location specified with `--near`.
   ///
   /// The distance is `nil` if the option is not given.
   typealias Found = (quake: Quake, distance: Double?)
 
   func run(in store: QuakeStore) throws { try show(store.openForReading(), at: .current) }
 
-  /// Prints the quakes that match the conditions, as they were in the generation that `token`
-  /// identifies.
+  /// Prints the quakes that match the conditions, as they were in the generation identified by
+  /// `token`.
   ///
   /// - Parameter name: The time of that generation as shown in the output, or `nil` to omit it.
   func show(

@@ -13,7 +13,7 @@ struct ListedQuake: Encodable, Sendable {
   let latitude: Double?
   let longitude: Double?
   let depth: Double?
-  /// The distance in kilometres from the location that `--near` specifies, or `nil` if the option
+  /// The distance in kilometres from the location specified with `--near`, or `nil` if the option
   /// is not given.
   let distance: Double?
 

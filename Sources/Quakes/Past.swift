@@ -5,7 +5,7 @@ import Heartwood
 ///
 /// Each state is a named generation. The generation's name contains the state's origin and the time
 /// at which the state was kept. To make undo possible, an import also keeps the state before the
-/// import, unless that state equals the last kept state.
+/// import, unless it equals the last kept state.
 struct Past {
   /// The kind of change that created a state.
   enum Origin: String, Encodable {
@@ -30,7 +30,7 @@ struct Past {
     let imported: State
     /// The state after the import and before any later change.
     ///
-    /// If a later import was undone, this is the state that the undo created.
+    /// If a later import was undone, this is the state created by the undo.
     let last: State
     /// The state before the import.
     ///
@@ -55,8 +55,8 @@ struct Past {
       let word = kept.name.prefix { $0 != " " }
       return Origin(rawValue: String(word)).map { State(origin: $0, kept: kept) }
     }
-    // List a state only once if two imports have kept it: the import that created the state, and
-    // the next import, which keeps the state before it.
+    // The same state may be kept twice: by the import that created the state, and by the next
+    // import, which keeps the state that it finds. List such a state only once.
     let made = Set(all.filter { $0.origin != .other }.map(\.kept.token))
     states = all.filter { $0.origin != .other || !made.contains($0.kept.token) }
   }
@@ -72,7 +72,8 @@ struct Past {
   ///
   /// The value is `nil` if there is no such import, or if the state before it is no longer kept.
   var undoable: Undoable? {
-    // Collect the states that repeated undos would restore, each with the import that created it.
+    // Collect the states that repeated undos would restore. Store each state together with the
+    // import that created it.
     var path: [(state: State, imported: State)] = []
     for state in states {
       switch state.origin {
@@ -92,7 +93,7 @@ struct Past {
 
   // MARK: Keeping states
 
-  /// Keeps the state before an import, unless that state equals the last kept state.
+  /// Keeps the state before an import, unless it equals the last kept state.
   func keepFound(_ token: QueryGenerationToken) throws {
     // Compare the quakes, because the generations can differ even if the quakes are the same.
     if let last = states.last?.kept.token,

@@ -70,7 +70,8 @@ struct QuakeStore {
 
   private func requireStore() throws {
     guard FileManager.default.fileExists(atPath: path) else {
-      throw CommandError.failure("There is no store at \(path) yet. Run: quakes import FILE")
+      throw CommandError.failure(
+        "There is no store at \(path) yet. Run 'quakes import FILE' first.")
     }
   }
 }

@@ -1,7 +1,7 @@
 import Foundation
 import Heartwood
 
-/// The program's entry point, where the command line is parsed and the command is run.
+/// The program's entry point, which parses the command line and runs the command.
 @main
 enum Quakes {
   /// All commands.
@@ -34,7 +34,7 @@ enum Quakes {
     }
     guard let word = arguments.operand() else {
       guard wantsHelp else {
-        throw CommandError.usage("A command is missing. Run quakes --help to list the commands.")
+        throw CommandError.usage("A command is missing. Run 'quakes --help' to list the commands.")
       }
       return print(help)
     }
@@ -59,7 +59,7 @@ enum Quakes {
 
       \(commonHelp)
 
-      Run quakes COMMAND --help to show the options of a command.
+      Run 'quakes COMMAND --help' to show the options of a command.
       """
   }
 

@@ -21,7 +21,7 @@ final class Screen {
   init(_ handler: @escaping @Sendable (Event) -> Void) {
     if tcgetattr(0, &original) == 0 {
       var raw = original
-      // Use raw mode, in which each key arrives immediately and without echo. Keys must not send
+      // Use raw mode, in which each key arrives immediately and is not echoed. Keys must not send
       // signals, because the program must restore the screen before it ends.
       raw.c_lflag &= ~tcflag_t(ICANON | ECHO | ISIG)
       tcsetattr(0, TCSANOW, &raw)
@@ -48,7 +48,7 @@ final class Screen {
     let source = DispatchSource.makeReadSource(fileDescriptor: 0)
     source.setEventHandler {
       var byte: UInt8 = 0
-      // End if the read fails, which means that the terminal was closed.
+      // If the read fails, the terminal was closed, so end.
       guard read(0, &byte, 1) == 1 else { return handler(.ended) }
       handler(.key(byte))
     }

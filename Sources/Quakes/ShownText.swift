@@ -29,7 +29,7 @@ extension Int {
 extension Double {
   /// The number with one decimal place.
   var short: String {
-    // Add 0 to turn -0 into 0, which would otherwise be shown as "-0.0".
+    // Add 0 to turn -0, which would be shown as "-0.0", into 0.
     String(format: "%.1f", (self * 10).rounded() / 10 + 0)
   }
 }

@@ -33,7 +33,7 @@ struct StatsCommand: Command {
   }
 }
 
-/// The statistics that the command shows.
+/// The statistics shown by the command.
 private struct QuakeStats: Encodable {
   /// The quake with the greatest magnitude or the greatest depth.
   struct Leader: Encodable {

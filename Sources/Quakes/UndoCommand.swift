@@ -13,8 +13,8 @@ struct UndoCommand: Command {
 
     The command removes the quakes that the import added, and restores the quakes
     that the import changed. The command fails if quakes have since been changed in
-    another way. To undo the previous import, run the command again. quakes at lists
-    the kept states.
+    another way. To undo the previous import, run the command again. To list the
+    kept states, run 'quakes at'.
     """
 
   /// The author that the history records for the changes made by an undo.
@@ -28,9 +28,9 @@ struct UndoCommand: Command {
     guard let step = past.undoable else {
       throw CommandError.failure(
         past.states.isEmpty
-          ? "There is no import to undo. Import a feed first: quakes import FILE"
-          : "There are no more imports to undo, because no older state is kept. To list all "
-            + "states, run: quakes at"
+          ? "There is no import to undo. Run 'quakes import FILE' first."
+          : "There are no more imports to undo, because no older state is kept. Run 'quakes at' to "
+            + "list all states."
       )
     }
     let changes = try revert(step, in: container)
@@ -60,7 +60,7 @@ struct UndoCommand: Command {
       let have = count == 1 ? "has" : "have"
       throw CommandError.failure(
         "\(count.quakes) \(have) changed since the import of \(step.imported.time), so the import "
-          + "was not undone. To see the changes, run: quakes diff \(time)")
+          + "was not undone. Run 'quakes diff \(time)' to see the changes.")
     }
   }
 }

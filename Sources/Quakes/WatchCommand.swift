@@ -114,7 +114,7 @@ struct WatchCommand: Command {
       case .screen(.ended): return
       case .screen: break
       case .closed:
-        throw CommandError.failure("The store can no longer be read. Run quakes watch again.")
+        throw CommandError.failure("The store can no longer be read. Run 'quakes watch' again.")
       }
       try show()
       if seen == changeCount { return }

@@ -127,8 +127,8 @@ import Heartwood
 
   /// The generation that the list shows.
   ///
-  /// The value is the newest generation that a snapshot in this process reads, or `nil` if the
-  /// process has no snapshot.
+  /// The value is the newest generation read by a snapshot in this process, or `nil` if the process
+  /// has no snapshot.
   private var generation: UInt64? {
     get throws {
       try container.store.liveGenerations().last { $0.snapshotCount > 0 }?.generation.frame

@@ -14,7 +14,7 @@ final class PageOutput {
   init(_ file: SQLiteSystemFile) throws(SQLiteWriterError) {
     self.file = file
     pending.reserveCapacity(Self.batchByteCount + SQLiteFormat.pageByteCount)
-    // Write zeros as page 1, so that SQLite rejects the file until it is complete.
+    // Fill page 1 with zeros for now, so that SQLite rejects the file until it is complete.
     do {
       try file.write([UInt8](repeating: 0, count: SQLiteFormat.pageByteCount), at: 0)
     } catch {

@@ -98,8 +98,8 @@ enum SQLiteSerialType {
   static func blob(byteCount: Int) -> UInt64 { UInt64(byteCount) * 2 + 12 }
   static func text(byteCount: Int) -> UInt64 { UInt64(byteCount) * 2 + 13 }
 
-  /// The storage classes in the order in which SQLite sorts them; see
-  /// <https://www.sqlite.org/datatype3.html>, § 4.1.
+  /// The storage classes in SQLite's sort order; see <https://www.sqlite.org/datatype3.html>, §
+  /// 4.1.
   enum SortClass: UInt64 {
     case null = 0
     case number = 1

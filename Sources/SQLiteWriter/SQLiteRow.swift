@@ -2,7 +2,7 @@
 ///
 /// A record consists of a header, which contains one serial type per value, and a body, which
 /// contains the values; see <https://www.sqlite.org/fileformat2.html>, § 2.1. The header and the
-/// body are collected in buffers that all rows of a table share.
+/// body are collected in buffers shared by all rows of a table.
 ///
 /// The methods of this type do not throw. If a column cannot store its value, the row is rejected
 /// when it is complete.
@@ -78,14 +78,14 @@ package struct SQLiteRow: ~Copyable {
     case .numeric:
       // Like SQLite, do not convert reals at either end of the integer range.
       if let integer = Int64(exactly: real), integer != .min { store(integer) } else { store(real) }
-    case .text: reject(.kind("a real"))
+    case .text: reject(.kind("a real number"))
     }
   }
 
   package mutating func append(text: String) {
     guard let column = nextColumn else { return }
     guard column.affinity == .text || column.affinity == .blob else {
-      reject(.kind("a text"))
+      reject(.kind("text"))
       return
     }
     let start = body.count
@@ -99,7 +99,7 @@ package struct SQLiteRow: ~Copyable {
   package mutating func append(utf8: RawSpan) {
     guard let column = nextColumn else { return }
     guard column.affinity == .text || column.affinity == .blob else {
-      reject(.kind("a text"))
+      reject(.kind("text"))
       return
     }
     body.append(utf8)

@@ -90,7 +90,7 @@ final class SQLiteSystemFile {
   ) throws(SQLiteWriterError) {
     precondition(
       start >= 0 && count >= 0 && start + count <= bytes.count,
-      "The range of bytes is out of bounds.")
+      "The byte range is out of bounds.")
     var done = 0
     while done < count {
       let (step, code) = bytes.withUnsafeMutableBytes { buffer -> (Int, Int32) in

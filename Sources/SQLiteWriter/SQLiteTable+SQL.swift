@@ -86,7 +86,7 @@ extension String {
   /// equivalent but not identical are different names.
   func isSameSQLName(as other: String) -> Bool { sqlNameKey == other.sqlNameKey }
 
-  /// The bytes by which SQLite compares the name.
+  /// The bytes that SQLite uses to compare the name.
   ///
   /// These bytes are equal for names that SQLite treats as equal.
   var sqlNameKey: [UInt8] { Array(asciiUppercased.utf8) }

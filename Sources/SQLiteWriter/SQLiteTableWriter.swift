@@ -195,7 +195,7 @@ package final class SQLiteTableWriter {
     SQLiteWriterError(kind, "The table \(definition.name.sqlQuoted) \(problem).")
   }
 
-  // MARK: The end
+  // MARK: Finishing
 
   private func finish() throws(SQLiteWriterError) {
     let root: UInt32

@@ -2,7 +2,7 @@
 package struct SQLiteWriterError: Error, Equatable {
   /// The kinds of errors.
   package enum Kind: Equatable, Sendable {
-    /// The path of the new file already exists.
+    /// A file already exists at the path of the new file.
     case fileExists
     /// A call to the operating system failed with this error number.
     case system(code: Int32)

@@ -1,4 +1,4 @@
-/// The memory that all sorters of a file share.
+/// The memory shared by all sorters of a file.
 ///
 /// If the sorters together exceed the limit, the largest sorter writes its records to its temporary
 /// file.
@@ -20,7 +20,8 @@ final class SortMemory {
     sorters.removeAll { $0 === sorter }
   }
 
-  /// Adds to the memory in use, and spills the largest sorter if the limit is exceeded.
+  /// Increases the memory in use by `byteCount`, and spills the largest sorter if the limit is
+  /// exceeded.
   @inline(__always)
   func take(_ byteCount: Int) throws(SQLiteWriterError) {
     used += byteCount

@@ -2,7 +2,7 @@
 struct WaitingRecords {
   /// The position and the head of a record.
   struct Entry {
-    /// The number by which entries are compared first; see ``RecordOrder/head(of:at:)``.
+    /// The number that is compared first when entries are sorted; see ``RecordOrder/head(of:at:)``.
     fileprivate(set) var head: UInt64
     /// The position, in ``WaitingRecords/bytes``, of the record's length.
     let offset: Int

@@ -125,7 +125,7 @@ struct ListTests {
   @Test func `the list requires a store`() throws {
     let quakes = try QuakesFixture()
     for command in ["list", "stats"] {
-      try quakes.run(command).expectComplaint("Run: quakes import FILE", exitCode: 1)
+      try quakes.run(command).expectComplaint("Run 'quakes import FILE' first.", exitCode: 1)
     }
     #expect(!FileManager.default.fileExists(atPath: quakes.path))
   }

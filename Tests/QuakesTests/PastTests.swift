@@ -112,7 +112,7 @@ struct PastTests {
     let times = try times(quakes)
     try quakes.run("undo").expectComplaint(
       "2 quakes have changed since the import of \(times[2]), so the import was not undone",
-      "run: quakes diff \(times[2])", exitCode: 1)
+      "Run 'quakes diff \(times[2])' to", exitCode: 1)
     #expect(try quakes.codes().count == 3)
     // A later import can be undone, although the changed import cannot.
     try importFeeds(quakes, "d")
@@ -144,10 +144,11 @@ struct PastTests {
     let quakes = try QuakesFixture()
     for arguments in [["at"], ["at", "7d"], ["diff", "7d"], ["undo"], ["watch"]] {
       try ProgramRun("quakes", arguments + ["--store", quakes.path])
-        .expectComplaint(of: "quakes", ["Run: quakes import FILE"], exitCode: 1, #_sourceLocation)
+        .expectComplaint(of: "quakes", ["Run 'quakes import FILE'"], exitCode: 1, #_sourceLocation)
     }
     try quakes.importFeed(FeedContent([])).expectFine()
-    #expect(try quakes.run("at").output == "There are no states yet. Run: quakes import FILE\n")
+    #expect(
+      try quakes.run("at").output == "There are no states yet. Run 'quakes import FILE' first.\n")
     try quakes.run("diff", "7d").expectComplaint("There are no states yet", exitCode: 1)
     try quakes.run("undo").expectComplaint("There is no import to undo", exitCode: 1)
   }

@@ -36,7 +36,7 @@ struct UsageTests {
   }
 
   @Test func `invalid arguments are rejected with a remedy`() throws {
-    try run().expectComplaint("Run quakes --help", exitCode: 2)
+    try run().expectComplaint("Run 'quakes --help'", exitCode: 2)
     try run("lst").expectComplaint("no command named lst. Use one of: import, list,", exitCode: 2)
     try run("import").expectComplaint("FILE is missing", exitCode: 2)
     try run("import", "a", "--keep=0").expectComplaint("Use a number from 1 to 100", exitCode: 2)

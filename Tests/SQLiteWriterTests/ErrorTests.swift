@@ -117,7 +117,7 @@ struct ErrorTests {
       Self.expect(.invalidRow, word, "\"t\"") { try table.append(row) }
     }
     rejects(0, .text("7"), "INTEGER")
-    rejects(1, .text("x"), "a text")
+    rejects(1, .text("x"), "cannot store text")
     rejects(2, .integer(7), "an integer")
     rejects(2, .real(7), "\"t\"")
     rejects(3, .null, "requires a value")

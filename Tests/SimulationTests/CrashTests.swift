@@ -114,7 +114,7 @@ struct CrashTests {
   @Test(
     .evidence("D1"), .evidence("D2"), .evidence("D3"), .evidence("D8"), .evidence("D9"),
     arguments: 0..<8)
-  func `has a prefix of complete commits after cuts of long histories and of their recovery`(
+  func `has a prefix of complete commits after power cuts in long histories and during recovery`(
     group: Int
   ) throws {
     var states = 0

@@ -22,7 +22,7 @@ struct CreationTests {
   /// The failed opening left a complete page file in a directory whose name had not been synced.
   /// The next opening treated the store as an existing one and did not sync the name either.
   @Test(.evidence("D1"), arguments: [false, true])
-  func `survives a power cut after its first opening failed`(wasKilled: Bool) throws {
+  func `survives a power cut after the first attempt to open it failed`(wasKilled: Bool) throws {
     for call in 1...16 {
       let disk = SimulatedDisk(seed: 4)
       try disk.createDirectory("/store")

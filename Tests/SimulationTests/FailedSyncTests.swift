@@ -56,7 +56,7 @@ struct FailedSyncTests {
   @Test(
     .evidence("F2"), .evidence("F3"), .evidence("D13"),
     arguments: [StorageError.Kind.diskFull, .io], [false, true])
-  func `deletes no segment that the header slot on the disk needs`(
+  func `keeps each segment that the header slot on disk depends on`(
     kind: StorageError.Kind, isNamed: Bool
   ) throws {
     var store: Store? = try open(disk)
@@ -116,7 +116,9 @@ struct FailedSyncTests {
 
   @Test(
     .evidence("F3"), .evidence("F5"), .evidence("D9"), arguments: Earlier.allCases, Fault.allCases)
-  func `keeps all commits when a call of an opening fails`(earlier: Earlier, fault: Fault) throws {
+  func `keeps all commits when a system call fails during opening`(
+    earlier: Earlier, fault: Fault
+  ) throws {
     for call in 1...200 {
       let disk = try image(after: earlier)
       disk.faultPlan = fault.plan(atCall: call)

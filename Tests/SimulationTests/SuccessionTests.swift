@@ -29,7 +29,7 @@ struct SuccessionTests {
   }
 
   @Test(.evidence("D1"), .evidence("D12"), .evidence("D13"))
-  func `keeps the log until the header slot that the process wrote is on the disk`() throws {
+  func `keeps the log until the dead process's header slot is durable`() throws {
     let run = CrashHistory(disk: SimulatedDisk(seed: 3), seed: 3)
     try run.run(Array(repeating: .write(.full, operationCount: 2, valueByteCount: 900), count: 20))
     run.disk.onWrite = { [disk = run.disk] path, offset, _ in

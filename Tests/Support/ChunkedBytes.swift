@@ -2,8 +2,8 @@ import HeartwoodEngine
 
 /// The bytes of a file, as a value whose copies share unchanged chunks.
 ///
-/// After a crash, the bytes differ from the durable bytes in a few sectors. Because chunks are
-/// small, these bytes need only a few new chunks instead of a copy of the file.
+/// After a crash, a file differs from its durable bytes in only a few sectors. Because chunks are
+/// small, only a few of them must be copied instead of the entire file.
 struct ChunkedBytes {
   static let chunkByteCount = 8192
 

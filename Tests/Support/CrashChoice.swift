@@ -33,12 +33,12 @@ package struct CrashOptions: OptionSet, Sendable, Hashable {
   ///
   /// Without this option, only the changes made before some point in time survive.
   package static let unorderedNames = CrashOptions(rawValue: 1)
-  /// If a file grew and its new bytes were lost, the file contains stale bytes of other files at
+  /// If a file grew and its new bytes were lost, the file contains stale bytes from other files at
   /// that position instead of zeros.
   package static let staleGarbage = CrashOptions(rawValue: 2)
   /// Each sector has 4 KiB, and either survives completely or is lost.
   package static let largeSectors = CrashOptions(rawValue: 4)
-  /// A prefix of each write survives; this prefix can have any length.
+  /// A prefix of each write survives, and it can have any length.
   package static let tornEnds = CrashOptions(rawValue: 8)
 
   package static func random(using generator: inout SeededGenerator) -> CrashOptions {
@@ -46,7 +46,7 @@ package struct CrashOptions: OptionSet, Sendable, Hashable {
   }
 }
 
-/// Makes the random choices of one crash.
+/// Makes the random choices for one simulated crash.
 struct CrashDice {
   var generator: SeededGenerator
   let mode: CrashMode

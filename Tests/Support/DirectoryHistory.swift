@@ -46,7 +46,7 @@ enum NameChange {
   }
 }
 
-/// The names in a directory, on the disk and in memory, and the changes between the two states.
+/// The names in a directory, both on disk and in memory, and the changes between these two states.
 struct DirectoryHistory {
   private(set) var durable: [String: DirectoryEntry] = [:]
   private(set) var newest: [String: DirectoryEntry] = [:]

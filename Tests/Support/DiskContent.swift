@@ -78,7 +78,7 @@ struct DiskContent {
         $0.key != directory && $0.key.rest(below: directory) == nil
       }
     }
-    // Discard the files that no directory can refer to any more. A removed file is kept until its
+    // Discard files that no directory can refer to any more. A removed file is kept until its
     // directory is synced, because a crash may undo the removal.
     var used = openFiles
     for directory in directories.values {
@@ -94,7 +94,7 @@ struct DiskContent {
     files[file]?.write(source, at: offset, order: changeCount)
   }
 
-  /// Writes only those sectors of `source` for which `keeps` is true.
+  /// Writes only those sectors of `source` for which `keeps` returns `true`.
   mutating func writeInPart(
     _ source: Bytes, to file: Int, at offset: Int, _ keeps: () -> Bool
   ) {
@@ -124,7 +124,7 @@ struct DiskContent {
 
   // MARK: Crashes
 
-  /// Returns the content that the next process finds after this process has died.
+  /// Returns the content as seen by the next process after this process has died.
   func afterProcessDeath() -> DiskContent {
     var content = self
     content.files = files.mapValues { $0.afterProcessDeath() }
@@ -190,8 +190,7 @@ struct DiskContent {
   /// Returns a disk with the names that can be reached from the root, and with the files that have
   /// these names.
   ///
-  /// `bytes` is called once for each file, in a fixed order. A file for which it returns `nil` is
-  /// lost.
+  /// `bytes` is called once for each file, in a fixed order. If it returns `nil`, the file is lost.
   private func rebuilt(
     _ names: [MemoryPath: [String: DirectoryEntry]],
     _ bytes: (Int, FileHistory) -> ChunkedBytes?

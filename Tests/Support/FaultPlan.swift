@@ -23,15 +23,15 @@ package struct FaultPlan: Sendable, Equatable {
     case failure(StorageError.Kind)
   }
 
-  /// The number of the call that fails, or `nil` if none does.
+  /// The number of the call that fails, or `nil` if no call fails.
   package var call: Int?
   package var outcome: Outcome
   /// A Boolean value that indicates whether all later calls fail in the same way.
   package var isLasting = false
-  /// A Boolean value that indicates whether the failing call takes partial effect.
+  /// A Boolean value that indicates whether the failing call has a partial effect.
   ///
-  /// If so, a failing write writes a prefix of its bytes, and a write at a power cut writes some of
-  /// its sectors.
+  /// If so, a failing write stores a prefix of its bytes, and a write interrupted by a power cut
+  /// stores some of its sectors.
   package var leavesPart = false
   /// A Boolean value that indicates whether a failing sync marks the unsynced pages as clean
   /// without making them durable.

@@ -22,7 +22,8 @@ struct FileChange {
   var sectorCount: Int { images.count / Self.sectorByteCount }
 }
 
-/// A file, on the disk and in the page cache, and the changes between the two states.
+/// The contents of a file, both on disk and in the page cache, and the changes between these two
+/// states.
 struct FileHistory {
   private(set) var durable = ChunkedBytes()
   private(set) var newest = ChunkedBytes()
@@ -145,15 +146,15 @@ extension FileHistory {
         lengthsSeen += 1
         if lengthsSeen <= lengths {
           byteCount = count
-          // A truncation that is kept has freed the bytes after the new end, so their old contents
-          // must not reappear.
+          // A truncation that survives the crash has freed the bytes after the new end, so their
+          // old contents must not reappear.
           if change.isCut { bytes.setCount(min(bytes.count, count)) }
         }
       }
       change.images.withBytes { images in
         let size = FileChange.sectorByteCount
         var start = 0
-        // Copy each run of adjacent kept sectors in one step.
+        // Copy each run of adjacent surviving sectors in one step.
         for sector in 0...change.sectorCount {
           if sector < change.sectorCount, keeps(index, sector) { continue }
           let run = images.slice(start * size, (sector - start) * size)
@@ -202,7 +203,7 @@ extension FileHistory {
     ///   changes.
     init(_ changes: [FileChange], _ dice: inout CrashDice, only: Int? = nil) {
       choices = []
-      // The number of sectors that survive together.
+      // The number of adjacent sectors that survive or are lost together.
       let size = dice.options.contains(.largeSectors) ? 8 : 1
       for (index, change) in changes.enumerated() {
         guard only == nil || only == index else {
@@ -227,8 +228,8 @@ extension FileHistory {
     func contains(_ change: Int, _ sector: Int) -> Bool { choices[change][sector] }
   }
 
-  /// Returns the durable bytes, followed by random bytes in every sector by which the file has
-  /// grown.
+  /// Returns the durable bytes, followed by random bytes in every sector that was added to the
+  /// file.
   private func withGarbage(_ dice: inout CrashDice) -> ChunkedBytes {
     let size = FileChange.sectorByteCount
     let start = (durable.count + size - 1) / size * size
@@ -247,8 +248,8 @@ extension FileHistory {
     var states: [ChunkedBytes] = []
     let byteCounts = [durable.count] + changes.compactMap(\.byteCount)
     for (lengths, byteCount) in byteCounts.enumerated() {
-      // A write past the end of the file is invisible whether or not it is kept, so it does not add
-      // states.
+      // A write past the end of the file is invisible whether or not it survives, so it does not
+      // add states.
       let visible = changes.indices.filter {
         !changes[$0].images.isEmpty && changes[$0].range.lowerBound < byteCount
       }

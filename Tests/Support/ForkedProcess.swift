@@ -20,7 +20,7 @@ package struct ForkedProcess {
   /// it.
   private static let call: @convention(c) () -> pid_t = {
     guard let symbol = dlsym(dlopen(nil, RTLD_NOW), "fork") else {
-      preconditionFailure("the C library does not provide fork")
+      preconditionFailure("the C library has no fork function")
     }
     return unsafeBitCast(symbol, to: (@convention(c) () -> pid_t).self)
   }()
@@ -71,7 +71,7 @@ package struct ForkedProcess {
   package func wait() -> Int32 {
     var status: Int32 = 0
     while waitpid(identifier, &status, 0) == -1 {
-      precondition(errno == EINTR, "there is no child to wait for")
+      precondition(errno == EINTR, "there is no child process to wait for")
     }
     return status & 0x7F == 0 ? (status >> 8) & 0xFF : -(status & 0x7F)
   }

@@ -9,12 +9,12 @@ public import Testing
 public struct MustEnd: TestTrait, TestScoping {
   private static let queue = DispatchQueue(label: "heartwood.tests.must-end")
 
-  /// Runs a test, and stops the process if that takes too long.
+  /// Runs a test, and stops the process if the test takes too long.
   public func provideScope(
     for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
   ) async throws {
     let name = "\(test)"
-    let stop = DispatchWorkItem { fatalError("The test has not ended after 25 minutes: \(name)") }
+    let stop = DispatchWorkItem { fatalError("The test did not end within 25 minutes: \(name)") }
     Self.queue.asyncAfter(deadline: .now() + 1500, execute: stop)
     defer { stop.cancel() }
     try await function()

@@ -37,7 +37,7 @@ package final class ObservedFileSystem: FileSystem, @unchecked Sendable {
   /// A Boolean value that indicates whether files seem to occupy no space on disk.
   package var hidesDiskUsage = false
 
-  /// A resource without which a call fails.
+  /// A resource that a call needs in order to succeed.
   package enum Demand: CaseIterable, Sendable {
     case descriptor, newFile, memory, space, quota, directory
   }
@@ -200,7 +200,7 @@ private final class ObservedFile: File {
   }
 
   func setByteCount(_ count: UInt64) throws(StorageError) {
-    // Only extending the file needs space.
+    // Demand space only if the file grows.
     if try count > inner.byteCount() { try fileSystem.demandSpace(path) }
     try inner.setByteCount(count)
   }

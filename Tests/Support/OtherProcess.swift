@@ -1,9 +1,9 @@
 package import HeartwoodEngine
 
-/// A file system as another process sees it.
+/// A file system as seen by another process.
 ///
-/// The file system contains the same files. Stores opened through it share no state with stores
-/// that are opened directly in this process.
+/// It contains the same files as the original file system. However, stores opened through it share
+/// no state with stores that are opened directly in this process.
 package final class OtherProcess: FileSystem {
   private let inner: any FileSystem
 

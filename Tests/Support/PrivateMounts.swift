@@ -4,7 +4,7 @@
   import Musl
 #endif
 
-/// Creates mounts that only the calling thread sees and that disappear when the thread ends.
+/// Creates mounts that are visible only to the calling thread and disappear when it ends.
 ///
 /// On Linux, mounting needs administrator rights. Without these rights, and on other systems, every
 /// call fails.
@@ -62,8 +62,8 @@ package enum PrivateMounts {
 
     /// A Boolean value that indicates whether this process is permitted to create mounts.
     package static let arePossible: Bool = {
-      // Look up the symbols before forking, because the child could wait for the loader's lock
-      // forever.
+      // Look up the symbols before forking, because a lookup in the child could wait for the
+      // loader's lock forever.
       guard unshare != nil, mount != nil else { return false }
       // Try this in a child process, because the calling thread must keep its mounts.
       return ForkedProcess { begin() ? 0 : 1 }.wait() == 0

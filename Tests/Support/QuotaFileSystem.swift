@@ -2,9 +2,9 @@ package import HeartwoodEngine
 
 /// A file system in memory with limited space, for tests of full disks.
 ///
-/// The used space is the total length of all files. The used space grows when a file is extended,
-/// even if nothing is written. Writing bytes within a file or punching holes does not change the
-/// used space.
+/// The used space is the total length of all files. It grows when a file is extended, even if
+/// nothing is written. Writing bytes within a file or punching holes does not change the used
+/// space.
 package final class QuotaFileSystem: FileSystem, @unchecked Sendable {
   // @unchecked because only the thread that runs the test uses `limit` and `boot`.
   private let inner = MemoryFileSystem()

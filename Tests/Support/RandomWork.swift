@@ -12,7 +12,7 @@ extension SeededGenerator {
 }
 
 extension Store {
-  /// Inserts, changes and deletes random entries of three keyspaces.
+  /// Inserts, changes and deletes random entries in three keyspaces.
   package func writeAtRandom(_ generator: inout SeededGenerator) throws {
     var random = generator.forked()
     try write(durability: random.isTrue(in256: 128) ? .full : .normal) { transaction in

@@ -1,6 +1,6 @@
 import HeartwoodEngine
 
-// The disk operations that an open file performs.
+// This extension contains the disk operations that an open file performs.
 extension SimulatedDisk {
   func read(_ file: SimulatedFile, _ target: MutableBytes, at offset: UInt64)
     throws(StorageError) -> Int
@@ -9,7 +9,7 @@ extension SimulatedDisk {
       try requirePower()
       reads += 1
       if reads == faultPlan.failingRead {
-        throw .unchanged(.io, "Read \(reads) fails as planned.", file: file.path, errno: 5)
+        throw .unchanged(.io, "Injected failure of read call \(reads).", file: file.path, errno: 5)
       }
       return content.files[file.number]?.newest.read(into: target, at: Int(offset)) ?? 0
     }
@@ -152,7 +152,7 @@ extension SimulatedDisk {
 
   private func requireLocks(_ file: SimulatedFile) throws(StorageError) {
     guard case .failure(let kind) = lockFault else { return }
-    throw StorageError(kind, "Locking fails as planned.", file: file.path)
+    throw StorageError(kind, "Injected failure of a lock call.", file: file.path)
   }
 
   /// Closes one descriptor of a file and releases the descriptor's locks.

@@ -25,7 +25,7 @@ package final class SimulatedDisk: FileSystem, @unchecked Sendable {
   var reads = 0
   private var opens = 0
   private var isPowerOff = false
-  /// The content at the power cut.
+  /// The content at the time of the power cut.
   ///
   /// After the cut, the code under test can still change memory that is shared between processes.
   private var contentAtPowerCut: DiskContent?
@@ -36,13 +36,13 @@ package final class SimulatedDisk: FileSystem, @unchecked Sendable {
   package var faultPlan: FaultPlan
   /// Called before a hole is punched; the hook may read the disk.
   package var onPunch: ((_ path: String, _ range: Range<UInt64>) -> Void)?
-  /// The maximum length of a file; extending a file beyond it fails as on a full disk.
+  /// The maximum length of a file; extending a file beyond it fails as if the disk were full.
   package var fileByteCountLimit = Int.max
   /// The maximum total length of all files that have a name.
   package var byteCountLimit = Int.max
   /// The type of volume that the disk reports.
   package var volume = VolumeType.memory
-  /// The defect of the file locks, or `nil` if they work.
+  /// The defect of the file locks, or `nil` if they work correctly.
   package var lockFault: LockFault?
   package var canPunch = true
   /// Returns whether a sync of the given file or directory reports success without syncing
@@ -77,7 +77,7 @@ package final class SimulatedDisk: FileSystem, @unchecked Sendable {
   package enum LockFault: Hashable, Sendable {
     /// Calls that set or release a lock fail with an error of this kind.
     case failure(StorageError.Kind)
-    /// No process sees the locks of other processes.
+    /// The locks of a process are invisible to other processes.
     case unseen
     /// Closing any descriptor of a file releases all locks on the file, as with locks that belong
     /// to a process.
@@ -87,7 +87,7 @@ package final class SimulatedDisk: FileSystem, @unchecked Sendable {
   // MARK: State for tests
 
   /// The error thrown by every call after the power cut.
-  package static let powerIsOff = StorageError(.io, "The simulated power is off.")
+  package static let powerIsOff = StorageError(.io, "The simulated machine has lost power.")
 
   /// The kinds of all numbered calls; the kind of call *n* is at index *n* - 1.
   package var calls: [FaultPlan.CallKind] { lock.withLock { history } }
@@ -158,10 +158,10 @@ package final class SimulatedDisk: FileSystem, @unchecked Sendable {
     lock.withLock { content.exhaustiveCrashes(limit: limit)?.map { rebooted($0) } }
   }
 
-  /// Returns the disk after the death of the process. If the power was cut, the process died at
-  /// that moment.
+  /// Returns the disk after the death of the process.
   ///
-  /// Only the locks of the process are lost.
+  /// If the power was cut, the process died at that moment. Only the locks of the process are
+  /// lost.
   package func killed() -> SimulatedDisk {
     lock.withLock {
       SimulatedDisk(
@@ -181,7 +181,7 @@ package final class SimulatedDisk: FileSystem, @unchecked Sendable {
       try requirePower()
       opens += 1
       if opens == faultPlan.failingOpen {
-        throw .unchanged(.io, "Opening \(opens) fails as planned.", file: path, errno: 24)
+        throw .unchanged(.io, "Injected failure of open call \(opens).", file: path, errno: 24)
       }
       let location = MemoryPath(path)
       let number: Int
@@ -337,7 +337,7 @@ package final class SimulatedDisk: FileSystem, @unchecked Sendable {
       throw Self.powerIsOff
     case .failure(let errorKind):
       throw StorageError(
-        errorKind, "Call \(history.count) (\(kind.rawValue)) fails as planned.", file: path,
+        errorKind, "Injected failure of call \(history.count) (\(kind.rawValue)).", file: path,
         errno: errorKind == .diskFull ? 28 : 5)
     }
   }

@@ -67,6 +67,6 @@ final class SimulatedFile: File {
 
   private func requireWritable() throws(StorageError) {
     guard !isWritable else { return }
-    throw StorageError(.io, "The file was opened read-only and cannot be written.", file: path)
+    throw StorageError(.io, "The file was opened read-only and cannot be written to.", file: path)
   }
 }

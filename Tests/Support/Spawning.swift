@@ -4,13 +4,14 @@ public import Testing
 /// Runs exit tests on a thread on which no test computes or blocks.
 ///
 /// In the test library, one thread waits for the processes of all exit tests. If a process ends
-/// before its test has asked for the result, this thread spins until the test asks. Among a
-/// thousand other tests, this takes minutes, and the thread keeps a processor busy all the time.
+/// before its test has asked for the result, this thread spins until the test asks. With a thousand
+/// other tests running, this can take minutes, and the thread keeps a processor busy the entire
+/// time.
 public struct Spawning: TestTrait, TestScoping {
   private static let executor = QueueExecutor("heartwood.tests.spawning")
   private static let turns = Turns()
 
-  /// Runs a test on the thread when few other tests are running on it.
+  /// Runs a test on the thread once only a few other tests are running on it.
   public func provideScope(
     for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
   ) async throws {

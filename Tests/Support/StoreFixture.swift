@@ -35,7 +35,8 @@ package struct StoreFixture: Sendable {
 
   /// Creates a location in memory.
   ///
-  /// In this location, `write` runs maintenance itself, so that every run of a test is the same.
+  /// For this location, `write` performs maintenance itself, so that a test behaves the same every
+  /// time.
   package static func inMemory(_ options: StoreOptions = StoreOptions()) -> StoreFixture {
     on(MemoryFileSystem(), options)
   }

@@ -13,7 +13,7 @@ package enum TestScale: Int, CaseIterable, Comparable, Sendable {
   case all
   /// Many more seeds, all crash states, and values of a gigabyte.
   case long
-  /// Like `long`, but with more orders of the steps of several processes.
+  /// Like `long`, but with more interleavings of the steps of several processes.
   ///
   /// A run takes hours.
   case deep
@@ -22,9 +22,10 @@ package enum TestScale: Int, CaseIterable, Comparable, Sendable {
   package static let current: TestScale = {
     guard let name = ProcessInfo.processInfo.environment["HEARTWOOD_TESTS"] else { return .quick }
     guard let scale = allCases.first(where: { "\($0)" == name }) else {
-      // A misspelt scale must not run fewer tests than the caller expects.
+      // Trap if the scale is misspelt, because a default could run fewer tests than the caller
+      // expects.
       let names = allCases.map { "\($0)" }.joined(separator: ", ")
-      fatalError("HEARTWOOD_TESTS is \(name). Use one of: \(names).")
+      fatalError("HEARTWOOD_TESTS has the invalid value \(name). Use one of: \(names).")
     }
     return scale
   }()
@@ -40,8 +41,9 @@ package enum TestScale: Int, CaseIterable, Comparable, Sendable {
     }
   }
 
-  /// Returns the chosen seeds or, by default, the first seeds. The scale of this run determines the
-  /// number of default seeds.
+  /// Returns the chosen seeds or, by default, the first seeds.
+  ///
+  /// The scale of this run determines the number of default seeds.
   package static func seeds(quick: UInt64, all: UInt64, long: UInt64? = nil) -> [UInt64] {
     chosenSeeds ?? Array(0..<pick(quick: quick, all: all, long: long))
   }
@@ -56,7 +58,9 @@ package enum TestScale: Int, CaseIterable, Comparable, Sendable {
       guard (1...2).contains(bounds.count), let first = bounds[0], let last = bounds.last ?? first,
         first <= last
       else {
-        fatalError("HEARTWOOD_SEEDS is \(text). List numbers and ranges, such as 31,500-519.")
+        fatalError(
+          "HEARTWOOD_SEEDS has the invalid value \(text). List numbers and ranges, such as "
+            + "31,500-519.")
       }
       return Array(first...last)
     }

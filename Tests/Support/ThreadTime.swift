@@ -6,7 +6,7 @@
   import Darwin
 #endif
 
-/// Measures the processor time of threads, which other tests on the machine hardly affect.
+/// Measures the processor time of threads, which is hardly affected by other tests on the machine.
 package enum ThreadTime {
   /// Returns the processor time, in seconds, that the current thread uses while `body` runs.
   package static func seconds(_ body: () throws -> Void) rethrows -> Double {

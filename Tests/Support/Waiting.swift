@@ -1,13 +1,14 @@
 import Synchronization
 public import Testing
 
-/// Runs tests that mostly wait, for other processes or for time to pass, on their own threads.
+/// Runs tests that mostly wait (for other processes or for time to pass) on two separate threads.
 ///
 /// The test library runs tests on as many threads as there are processors. A test that blocks one
 /// of these threads leaves a processor idle.
 public struct Waiting: TestTrait, SuiteTrait, TestScoping {
-  /// The executors of the two threads. There are only two, because the tests on other threads need
-  /// the processors.
+  /// The executors of the two threads.
+  ///
+  /// There are only two, because the tests on other threads need the processors.
   private static let executors = [
     QueueExecutor("heartwood.tests.waiting-0"), QueueExecutor("heartwood.tests.waiting-1"),
   ]

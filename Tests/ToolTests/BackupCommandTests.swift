@@ -69,7 +69,7 @@ struct BackupCommandTests {
       "no backup directory", exitCode: 1)
   }
 
-  @Test func `select each restore point by the time that they print`() throws {
+  @Test func `select each restore point by its printed time`() throws {
     for number in 0..<8 {
       try addTeam("\(number)")
       try store.keep("point \(number)")

@@ -221,7 +221,7 @@ struct BrowseCommandTests {
       "--html is missing. Usage: heartwoodctl browse PATH --html FILE [--limit N]", exitCode: 2)
     let pages = store.fixture.path + "/pages"
     try store.run("browse", "--html", pages).expectComplaint(
-      "is in the directory of the store", exitCode: 1)
+      "is inside the store's directory", exitCode: 1)
     let directory = try ScratchDirectory()
     try store.run("browse", "--html", directory.path).expectComplaint(
       "is not a regular file", exitCode: 1)

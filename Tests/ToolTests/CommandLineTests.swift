@@ -72,7 +72,7 @@ struct CommandLineTests {
       "dump has no option --form. Did you mean --from?", exitCode: 2)
     try ToolRun("info", "a", "--limit", "1").expectComplaint("no option --limit", exitCode: 2)
     try ToolRun("dump", "a", "--limit")
-      .expectComplaint("requires a value: use --limit N", exitCode: 2)
+      .expectComplaint("requires a value. Use --limit N", exitCode: 2)
     try ToolRun("dump", "a", "--limit=x").expectComplaint("--limit x is invalid", exitCode: 2)
     try ToolRun("info", "a", "--json=1").expectComplaint(
       "--json does not accept a value", exitCode: 2)

@@ -70,7 +70,7 @@ struct DerivedOrderTests {
   }
 
   @Test(.evidence("M-08"), .evidence("D-03"))
-  func `have the order of the program if heartwoodctl changes their sources`() throws {
+  func `follow the program's order when heartwoodctl changes their sources`() throws {
     try ToolRun("delete", store, "Job/1", "--yes").expectFine()
     let values = try withContext { context in
       try context.fetch(FetchRequest<Project>()).map { [$0.least, $0.greatest] }

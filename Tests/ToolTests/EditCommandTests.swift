@@ -179,7 +179,7 @@ struct EditCommandTests {
     #expect(run.output.contains("read another generation"))
   }
 
-  @Test func `import rejects a unique value of an object of another entity`() throws {
+  @Test func `import rejects the unique value of another entity's object`() throws {
     let store = try ObjectStore()
     let directory = try ScratchDirectory()
     func run(_ entity: String, _ text: String) throws -> ToolRun {

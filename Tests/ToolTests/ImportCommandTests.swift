@@ -46,7 +46,7 @@ struct ImportCommandTests {
     return run.output.split(separator: "\r\n").dropFirst().map(String.init)
   }
 
-  @Test func `skips elements that violate a constraint as a whole`() throws {
+  @Test func `skips the entire element if it violates a constraint`() throws {
     // The second element has the name and number of a player in the store. The third element has
     // the name and number of the first element. The fourth element lacks a value. The fifth element
     // changes a team, and then a member of this team is refused.
@@ -70,7 +70,7 @@ struct ImportCommandTests {
     try store.run("verify").expectFine()
   }
 
-  @Test func `rejects a CSV header that does not name different attributes`() throws {
+  @Test func `rejects a CSV header with unknown, empty or repeated names`() throws {
     for (text, complaint) in [
       ("name,colour\nA,red\n", "contains colour"), ("name,\nA,1\n", "without a name"),
       ("name,name\nA,B\n", "two columns for Team.name"),
@@ -120,7 +120,7 @@ struct ImportCommandTests {
   @Test(
     arguments: ["players", "lineUp"],
     [[[1], []], [[], [1]], [[1], [2]], [[1, 2], [2, 1]], [[1], [1]], [[1], [], [2]]])
-  func `gives a relationship the members of the last element about its object`(
+  func `keeps the relationship members from an object's last element`(
     name: String, lists: [[Int]]
   ) throws {
     try addTags()
@@ -164,7 +164,7 @@ struct ImportCommandTests {
   }
 
   @Test(arguments: [false, true])
-  func `an element that is refused at the end of the input changes nothing`(
+  func `an element refused at the end of the input changes nothing`(
     isPipe: Bool
   ) throws {
     try addTags()

@@ -75,7 +75,7 @@ struct MaintenanceCommandTests {
     try store.expectSound()
   }
 
-  @Test(.mustEnd) func `fail because of damage even if nothing reads their output`() throws {
+  @Test(.mustEnd) func `fail on damage even if nothing reads their output`() throws {
     let store = try ToolStore()
     _ = try store.damageLeaf()
     let process = Process()
@@ -128,7 +128,7 @@ struct MaintenanceCommandTests {
       try copy.close()
     }
     for inside in [store.path + "/x", newest + "/../" + "store/x"] {
-      try store.run("copy", inside).expectComplaint("is in the directory of", exitCode: 1)
+      try store.run("copy", inside).expectComplaint("is inside the store's directory", exitCode: 1)
     }
     try store.run("copy", newest).expectComplaint(
       "a copy never replaces existing files", exitCode: 1)

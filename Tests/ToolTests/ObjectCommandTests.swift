@@ -186,7 +186,7 @@ struct HistoryEndTests {
     #expect(largest.lines.filter { !$0.isEmpty }.count == 2)
   }
 
-  @Test func `cannot be listed after a transaction that has been deleted`() throws {
+  @Test func `cannot be listed after a deleted transaction`() throws {
     let store = try ObjectStore(oddities: false)
     for number in 0..<3 { try store.change { ToolTeam(context: $0).name = "old \(number)" } }
     let container = try PersistentContainer(

@@ -115,10 +115,10 @@ struct PageChartTests {
       "could not be written", exitCode: 1)
   }
 
-  @Test func `replaces no file of the store`() throws {
+  @Test func `does not overwrite the store's files`() throws {
     let store = try ToolStore()
     try store.run("stat", "--svg", store.path + "/pages").expectComplaint(
-      "in the directory of the store", exitCode: 1)
+      "inside the store's directory", exitCode: 1)
     try store.expectSound()
   }
 }

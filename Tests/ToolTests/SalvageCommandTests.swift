@@ -229,7 +229,7 @@ struct SalvageCommandTests {
     try ToolRun("salvage", store.path + "x", store.path + "-new")
       .expectComplaint("no directory", exitCode: 1)
     try ToolRun("salvage", store.path, store.path + "/new")
-      .expectComplaint("in the directory of the damaged store", exitCode: 1)
+      .expectComplaint("inside the directory of the damaged store", exitCode: 1)
     try store.fixture.run { _ in
       try ToolRun("salvage", store.path, store.path + "-new")
         .expectComplaint("has the damaged store open", exitCode: 1)

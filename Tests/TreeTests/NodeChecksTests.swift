@@ -189,7 +189,7 @@ struct TreeChecksTests {
     #expect(
       checks.findings == [
         "Page \(node.child(1)), a child of page \(fixture.root.page), "
-          + "has more than one reference."
+          + "is referenced more than once."
       ])
     let cursor = fixture.cursor()
     #expect(throws: StorageError.self) {

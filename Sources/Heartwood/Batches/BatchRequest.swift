@@ -9,7 +9,7 @@ public import Foundation
 /// generation to which a context is pinned.
 public protocol BatchRequest {}
 
-/// The kind of information that a batch result contains.
+/// The kind of information contained in a batch result.
 public enum BatchResultType: Sendable {
   /// Only the number of rows.
   case statusOnly
@@ -34,8 +34,8 @@ public struct BatchResult: Sendable {
 /// A closure sets the values of one row at a time.
 ///
 /// If a row with the same unique values already exists, the merge policy of the context decides
-/// what happens. ``MergePolicy/mergeByPropertyObjectTrump`` updates the attributes that the closure
-/// set, and ``MergePolicy/overwrite`` updates all attributes.
+/// what happens. ``MergePolicy/mergeByPropertyObjectTrump`` updates the attributes set by the
+/// closure, and ``MergePolicy/overwrite`` updates all attributes.
 /// ``MergePolicy/mergeByPropertyStoreTrump`` and ``MergePolicy/rollback`` leave the existing row
 /// unchanged. With ``MergePolicy/error``, executing the request throws.
 ///
@@ -177,7 +177,7 @@ final class BatchRowContent {
   @exclusivity(unchecked) private var usedCount = 0
   /// The values of the row, indexed by slot.
   @exclusivity(unchecked) var values: [StoredValue] = []
-  /// The slots of the attributes that the request's closure has set.
+  /// The slots of the attributes that have been set by the request's closure.
   @exclusivity(unchecked) private(set) var changed = SlotSet()
   @exclusivity(unchecked) private(set) var failure: (any Error)?
 
@@ -239,8 +239,8 @@ final class BatchRowContent {
       } catch {
         throw ObjectGraphError(
           .validation,
-          "The value of \(entity.name).\(entity.properties[slot].name) could not be encoded. Set "
-            + "a different value. The error was: \(error)")
+          "The value of \(entity.name).\(entity.properties[slot].name) could not be encoded. Set a "
+            + "different value. Underlying error: \(error)")
       }
     } catch {
       failure = failure ?? error

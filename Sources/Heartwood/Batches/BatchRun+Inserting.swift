@@ -1,7 +1,8 @@
 extension BatchRun {
-  /// Adds a change that inserts an object with its entity's declared values.
+  /// Adds a change that inserts an object with the default values that its entity declares.
   ///
-  /// - Throws: `unknownEntity` if the entity is abstract; `tooLarge` if there are no more row IDs.
+  /// - Throws: `unknownEntity` if the entity is abstract; `tooLarge` if the entity has run out of
+  ///   row IDs.
   func insert(_ entity: EntityDescription) throws -> RowChange {
     guard !entity.isAbstract else {
       throw ObjectGraphError(

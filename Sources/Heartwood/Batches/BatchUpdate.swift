@@ -83,14 +83,15 @@ extension BatchRun {
     _ row: BatchRowContent
   ) throws {
     var after = row.values
-    // Keep attributes that are derived over relationships, because they depend only on other rows.
+    // Keep the values of attributes that are derived from related objects, because these values
+    // depend only on other rows.
     for attribute in storage.entity.derived where attribute.isOverRelationship {
       after[attribute.slot] = before[attribute.slot]
     }
     if !after.isIdentical(to: before) {
       changes.add(RowChange(number, storage, before: before, after: after))
-      // Write rows with unique constraints one by one, because a row cannot take a unique value
-      // until another row has released that value.
+      // Write rows with unique constraints one at a time, because a row cannot take a unique value
+      // until the row that had the value has released it.
       if storage.hasUniqueConstraints { try flush() } else { try flushIfFull() }
     }
     recordRow(number)

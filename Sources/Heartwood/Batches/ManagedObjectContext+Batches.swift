@@ -47,7 +47,7 @@ extension ManagedObjectContext {
 
 /// A batch request that the context can execute.
 protocol ExecutableBatch: BatchRequest {
-  /// The class of the rows that the request changes.
+  /// The class of the rows changed by the request.
   var objectType: ManagedObject.Type { get }
   var resultType: BatchResultType { get }
   /// The text that describes the request in the log.

@@ -24,11 +24,11 @@ public struct ContextChange: Sendable {
   public internal(set) var deleted: Set<ManagedObjectID> = []
   /// The objects that were reverted, reread or turned into faults.
   public internal(set) var refreshed: Set<ManagedObjectID> = []
-  /// The objects in which a save changed only derived attributes.
+  /// The objects for which a save changed only derived attributes.
   ///
   /// ``updated`` does not include these objects, but a context that merges the save rereads them.
   var derived: Set<ManagedObjectID> = []
-  /// The generation that the save created.
+  /// The generation created by the save.
   ///
   /// The property is `nil` unless the change is a ``Kind/didSave`` change. It is also `nil` in a
   /// child context, or if the generation no longer exists.
@@ -45,7 +45,7 @@ public struct ContextChange: Sendable {
 extension ManagedObjectContext {
   /// A sequence of all later changes to the context's objects.
   ///
-  /// Each access creates a new sequence, which only one observer may iterate over. The observer can
+  /// Each access creates a new sequence, which must be used by only one observer. The observer can
   /// run on any thread.
   ///
   /// Consecutive object changes that the observer has not yet received are combined into one

@@ -1,4 +1,4 @@
-/// An object that maintains lists of a context's objects and is notified when the objects change.
+/// An object that maintains lists of a context's objects and is notified when they change.
 protocol ContextFollower: AnyObject {
   /// Called after an object has changed or been reread.
   func recordChange(of object: ManagedObject, isRefreshed: Bool)
@@ -43,7 +43,7 @@ extension ManagedObjectContext {
     var next: ManagedObjectContext? = self
     while let context = next {
       context.isFollowed = true
-      // Without this hook, the setters of new objects do not report changes.
+      // Without this hook, the setters of new objects would not report changes.
       for object in context.inserted.all { object.setHooks(.writing) }
       next = context.parent
     }

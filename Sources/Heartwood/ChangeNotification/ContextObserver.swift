@@ -8,9 +8,9 @@ final class ContextObserver {
   private var observations = NumberTable<ObjectObservation>()
   /// The objects that may have changed since observers read values from them.
   private var changed: Set<ManagedObject> = []
-  /// The last numbers of the new objects that other objects have replaced (C-12).
+  /// The last numbers of new objects that have been replaced by other objects (C-12).
   private var replaced: Set<ObjectNumber> = []
-  /// The summary of the context's changes that was last reported to observers.
+  /// The summary of the context's changes as last reported to observers.
   ///
   /// The summary dates from the latest notification. Before the first notification, it dates from
   /// an observer's first read. The property is `nil` if no observer has read the changes yet.
@@ -35,8 +35,8 @@ final class ContextObserver {
     let observation = observations[object.number] ?? ObjectObservation(entity)
     observations[object.number] = observation
     // If the object may have changed since earlier observers read it, notify them now. Otherwise,
-    // later values would be compared with the value that is read now instead of the value that the
-    // earlier observers read.
+    // later changes would be compared with the value that is read now, rather than with the value
+    // that those observers read.
     if !changed.isEmpty, changed.contains(object) {
       notifyIfChanged(observation, object, property)
     }
@@ -49,8 +49,8 @@ final class ContextObserver {
     if let observation = observations[object.number] {
       notifyIfChanged(observation, object, property)
     }
-    // Check later whether any edits remain, because the setter may still be changing both sides of
-    // a relationship.
+    // Check later whether any edits remain, because the setter may not have changed both sides of a
+    // relationship yet.
     if object.isUpdated, storeContext.rootContext.observer?.seen != nil,
       changed.insert(object).inserted
     {
@@ -179,7 +179,7 @@ extension ManagedObjectContext: Observable {
   /// The default is `false`. While tracking is on, `withObservationTracking` and SwiftUI are
   /// notified when a stored property that they have read gets a new value. A refresh, merge or
   /// rollback that changes the value also notifies them. If a user interface displays the context's
-  /// objects, turn on tracking before the user interface reads any object.
+  /// objects, turn on tracking before it reads any object.
   ///
   /// ```swift
   /// container.viewContext.tracksObservation = true

@@ -13,7 +13,7 @@ import Dispatch
 /// }
 /// ```
 public actor BackgroundContext {
-  /// A call to ``perform(_:)``, and the nested calls that wait for their turn.
+  /// A call to ``perform(_:)``, and the nested calls that are waiting for their turn.
   ///
   /// Call 0 represents the context itself. Every top-level call is treated as a nested call within
   /// call 0.

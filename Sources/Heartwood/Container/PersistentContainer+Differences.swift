@@ -12,8 +12,8 @@ extension PersistentContainer {
   /// - Throws: `generationExpired`; `foreignStore` if a token's store is not in the container;
   ///   `removedStore` if that store was removed; `corrupt` or `io`.
   /// - Complexity: The cost does not depend on the size of the store. The method reads two rows for
-  ///   each updated object. A database page that was written between the two generations is read a
-  ///   few times. Memory use grows with the number of changed objects.
+  ///   each updated object. Each database page that was written between the two generations is read
+  ///   a few times. Memory use grows with the number of changed objects.
   public func changes(
     from source: QueryGenerationToken, to target: QueryGenerationToken
   ) throws -> ChangeSet {
@@ -40,19 +40,20 @@ extension PersistentContainer {
   /// updated. Callbacks, delete rules and validation do not run, because the store has already been
   /// in this state.
   ///
-  /// If a context has unsaved changes to the same objects, its next save finds a conflict. Contexts
-  /// are not notified. To update a context, merge the returned changes or the history into it.
+  /// If a context has unsaved changes to the same objects, its next save detects a conflict.
+  /// Contexts are not notified. To update a context, merge the returned changes or the history into
+  /// it.
   ///
-  /// If the container has several stores, only one store may differ from the generation. The method
-  /// reverts that store.
+  /// If the container has several stores, only one of them may differ from the generation, and only
+  /// that store is reverted.
   ///
   /// - Parameters:
   ///   - token: The generation to revert to.
   ///   - known: The newest generation whose changes may be reverted, or `nil` to revert all
   ///     changes. If any object has changed since this generation, the method throws.
   ///   - author: The author of the change, for the history.
-  /// - Returns: The changes that the call made. Their ``ChangeSet/generation`` is the generation
-  ///   that the call created or, if that generation no longer exists, the newest generation.
+  /// - Returns: The changes made by the call. Their ``ChangeSet/generation`` is the generation
+  ///   created by the call or, if it no longer exists, the newest generation.
   /// - Throws: `multipleStores` if objects of more than one store differ; `mergeConflict` with the
   ///   ID of one changed object if objects have changed since `known`; `unknownEntity` if the model
   ///   has no class for a changed object; `incompatibleSchema` if the generation was written with
@@ -80,8 +81,8 @@ extension PersistentContainer {
     return changes
   }
 
-  /// Returns the only store whose objects differ from the store's snapshot, or an arbitrary store
-  /// if no store differs.
+  /// Returns the only store whose objects differ from its snapshot, or an arbitrary store if there
+  /// are no differences.
   ///
   /// - Throws: `multipleStores` if the objects of several stores differ.
   private func differing(

@@ -16,7 +16,7 @@ extension PersistentContainer {
 
   /// Moves a store to another URL on the same volume.
   ///
-  /// Object IDs and tokens stay valid. After a crash, the store is at one of the URLs.
+  /// Object IDs and tokens stay valid. After a crash, the store is at one of the two URLs.
   ///
   /// - Parameters:
   ///   - source: The URL of a store.
@@ -32,7 +32,8 @@ extension PersistentContainer {
   ///
   /// The method moves the replacement store from `source` to `url`.
   ///
-  /// After a crash, the next opening finds either the old store or the new one.
+  /// If a crash interrupts the method, the next attempt to open the store opens either the old
+  /// store or the new one.
   ///
   /// - Parameters:
   ///   - url: The URL of the store to replace, or a URL at which no store exists.

@@ -28,8 +28,8 @@ extension PersistentContainer {
   ///
   /// - Parameters:
   ///   - token: The generation, or `.current` for the newest generation.
-  ///   - name: The name, which must be 1 to 255 bytes of UTF-8. The generation may already have
-  ///     this name.
+  ///   - name: The name, which must be 1 to 255 bytes long in UTF-8. The generation may already
+  ///     have this name.
   /// - Throws: `generationExpired`, `foreignStore`, `removedStore`; `invalidArgument` if another
   ///   generation has the name; `tooLarge` if the name is empty or too long; any error from writing
   ///   a store.

@@ -20,8 +20,8 @@ extension PersistentContainer {
   ///
   /// - Parameters:
   ///   - url: The directory of the store.
-  ///   - entities: The classes whose objects the store contains, including their superclasses and
-  ///     all destinations of their relationships.
+  ///   - entities: The classes of the objects in the store, including their superclasses and all
+  ///     destinations of their relationships.
   /// - Throws: `invalidModel` if a class is already assigned to a store, or if a relationship
   ///   refers to a class outside the store; `invalidArgument` if the container already has the
   ///   store; the same errors as ``init(url:schema:options:)``. If a relationship is invalid, the
@@ -103,7 +103,7 @@ extension PersistentContainer {
     }
   }
 
-  /// Returns the error for a class that a new store requires but that was not specified.
+  /// Returns the error for a class that is required by a new store but was not specified.
   ///
   /// A class of the new store refers to the missing class or inherits from it. The message of the
   /// error begins with `reason`. If the class already belongs to another store, the message ends
@@ -135,7 +135,7 @@ enum NamedStores {
 
   private static let entries = Mutex<[String: Entry]>([:])
 
-  /// Returns the open store with the given name, or creates the store if it is not open.
+  /// Returns the open store with the given name, or creates it if it is not open.
   ///
   /// - Parameter options: The options for a new store. A store that is already open ignores these
   ///   options.

@@ -45,7 +45,7 @@ public final class PersistentContainer: Sendable {
   /// The task is cancelled when the container is deallocated.
   private let viewFollower = Mutex<Task<Void, Never>?>(nil)
 
-  /// Opens or creates a store, and migrates the store to the model.
+  /// Opens or creates a store, and migrates it to the model.
   ///
   /// A migration is one transaction, which is applied completely or not at all. If two processes
   /// open the store for migration at the same time, the second process waits until the first has

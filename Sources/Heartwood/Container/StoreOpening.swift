@@ -128,7 +128,7 @@ extension Schema {
     guard failures.count > 1 else { throw first }
     var all = ObjectGraphError(
       .invalidModel,
-      "The model has \(failures.count) errors. Correct all errors that are listed in `failures`.")
+      "The model has \(failures.count) errors. Correct the errors listed in `failures`.")
     all.failures = failures
     throw all
   }

@@ -1,6 +1,6 @@
 /// A store context's fast paths, and counts of how often they were used.
 ///
-/// Tests turn the fast paths off to compare the results with the results of the general paths.
+/// Tests turn the fast paths off to check that the general paths produce the same results.
 package struct FastPaths {
   /// A Boolean value that indicates whether the context uses fast paths.
   package var areOn = true

@@ -13,7 +13,7 @@ extension ManagedObjectContext {
     /// The values of the edited properties, keyed by slot.
     ///
     /// The dictionary is empty unless the child's edits are based on an older version of the row
-    /// than the parent's object is.
+    /// than the parent's object.
     var values: [Int: StoredValue] = [:]
   }
 
@@ -31,7 +31,7 @@ extension ManagedObjectContext {
     return state
   }
 
-  /// Records the base of the edits that were pushed to an object of the parent.
+  /// Records the base of the edits that were pushed to one of the parent's objects.
   ///
   /// - Parameter state: The edits that the parent's object had before the push.
   func recordBase(
@@ -59,8 +59,8 @@ extension ManagedObjectContext {
     _ values: @autoclosure () -> [Int: StoredValue]
   ) {
     let version = object.baseVersion
-    // If the root context merges automatically, its own edits are kept, so a child's edits are kept
-    // too.
+    // A root context that merges automatically keeps a child's edits, just as it keeps its own
+    // edits.
     guard version != 0, version < original.version, root.autoMerge == nil else { return }
     let changes = original.ownChanges
     var base = changes.earlierState ?? EarlierState(version: version)
@@ -80,7 +80,8 @@ extension ManagedObjectContext {
   ///
   /// - Parameters:
   ///   - steps: The reverted steps.
-  ///   - former: The earlier state of each step's object before the group was reverted.
+  ///   - former: For each step, the earlier state that its object had before the group was
+  ///     reverted.
   func restoreEarlierStates(after steps: [UndoLog.Step], _ former: [EarlierState?]) {
     var recorded: Set<ManagedObject> = []
     for (step, former) in zip(steps, former) {
@@ -103,8 +104,8 @@ extension ManagedObjectContext {
     changes.earlierState?.values = state.values.filter { changes.originals[$0.key] != nil }
   }
 
-  /// Removes the earlier state on which an object's changes are based, because the object is read
-  /// again.
+  /// Removes the earlier state on which an object's changes are based, because the object is being
+  /// read again.
   func removeEarlierState(of object: ManagedObject, _ changes: ObjectChanges) {
     guard changes.earlierState != nil else { return }
     changes.earlierState = nil
@@ -121,11 +122,11 @@ extension ManagedObjectContext {
     return values
   }
 
-  /// Updates the versions of a row's objects in all descendants of this context, because a save has
+  /// Updates the versions of a row's objects in all descendants of this context after a save has
   /// written the row.
   ///
-  /// The save is not a conflict for these objects, unless they were based on an older version than
-  /// the one that the save replaced.
+  /// The save does not cause a conflict for these objects unless they are based on an older version
+  /// than the one that the save replaced.
   ///
   /// - Parameters:
   ///   - former: The version of the row before the save, or 0 if there was no row.

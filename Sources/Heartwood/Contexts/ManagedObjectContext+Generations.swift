@@ -3,7 +3,7 @@ import Synchronization
 extension ManagedObjectContext {
   /// The effect of a save on a context's pin.
   public enum GenerationAfterSave: Sendable {
-    /// The pin moves to the generation that the save created.
+    /// The pin moves to the generation created by the save.
     case advance
     /// The pin is removed.
     case unpin
@@ -11,7 +11,7 @@ extension ManagedObjectContext {
 
   /// The generation that a context reads.
   enum Pin {
-    /// The newest generation, at every read.
+    /// The generation that is newest at each read.
     case none
     /// The generation that is newest at the next read.
     ///
@@ -27,7 +27,7 @@ extension ManagedObjectContext {
   /// The token of the pinned generation, or `nil` if the context is not pinned and reads the newest
   /// generation.
   ///
-  /// If the newest generation is to be pinned at the next read, the token is
+  /// If the context will pin the newest generation at its next read, the token is
   /// ``QueryGenerationToken/current`` until then. In a child context, which reads its parent's
   /// generation, the token is always `nil`.
   public var queryGenerationToken: QueryGenerationToken? {
@@ -48,8 +48,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Pins the context to a generation, so that the context does not see what other contexts save
-  /// later.
+  /// Pins the context to a generation, so that it does not see later saves by other contexts.
   ///
   /// Objects that were already read keep their values until they are fetched again or refreshed.
   /// Faults are read from the new generation. Saves are applied to the newest generation.
@@ -172,7 +171,10 @@ extension ManagedObjectContext {
     return view.snapshot.map { $0.generation < newestRead } ?? true
   }
 
-  /// Returns whether the context reads the generation of a view, or has read no newer generation.
+  /// Returns whether a view shows the generation that the context reads.
+  ///
+  /// If the context is not pinned to a fixed generation, this is the newest generation that it has
+  /// read so far.
   func reads(_ view: StoreView) -> Bool {
     switch pin {
     case .within: return true
@@ -188,8 +190,8 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Removes the pin or moves it to the generation that a save has just created, as
-  /// ``generationAfterSave`` specifies.
+  /// Removes the pin or moves it to the generation that a save has just created, depending on
+  /// ``generationAfterSave``.
   func advance(to saved: Generation) {
     switch pin {
     case .none, .within: return
@@ -204,8 +206,8 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Removes the pin or moves it to the newest generation, as ``generationAfterSave`` specifies,
-  /// because there was nothing to save.
+  /// Removes the pin or moves it to the newest generation, depending on ``generationAfterSave``,
+  /// when a save has nothing to write.
   func advanceWithoutSaving() {
     switch rootContext.generationAfterSave {
     case .unpin: unpin()
@@ -227,7 +229,7 @@ extension ManagedObjectContext {
   /// The store's model must be unchanged. In a migration stage, `body` runs in a savepoint of the
   /// stage's transaction instead.
   ///
-  /// - Returns: The generation that the transaction creates.
+  /// - Returns: The generation created by the transaction.
   /// - Throws: The error that `body` throws; `incompatibleSchema` if the store's model has changed;
   ///   any error from writing the store. If `body` throws, nothing has changed.
   func write(_ body: (WriteTransaction) throws -> Void) throws -> Generation {

@@ -41,7 +41,7 @@ extension ManagedObjectContext {
     return result
   }
 
-  /// Returns the numbers of the objects to which a deleted object is related.
+  /// Returns the numbers of the objects related to a deleted object.
   ///
   /// The method reads the relationships from the store or, in a child context, from the parent.
   private func storedRelations(

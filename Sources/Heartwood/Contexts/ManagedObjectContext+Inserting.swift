@@ -13,8 +13,8 @@ extension ManagedObjectContext {
     defer { confinement?.leave() }
     if object.source === self {
       guard object.isDeleted, deleted.contains(object) else { return }
-      // Without a row, the object cannot be restored. In a pinned generation, however, the row may
-      // not exist yet.
+      // An object without a row cannot be restored, so insert it as a new object. In a pinned
+      // generation, however, the row may merely not exist yet.
       if object.state.contains(.withoutValues), object.isInaccessible || !isPinned {
         return insertAsNew(object)
       }
@@ -73,9 +73,8 @@ extension ManagedObjectContext {
     // Use `fatalError`, because `precondition` would drop the message in a release build.
     guard object.source == nil else {
       fatalError(
-        "This \(type(of: object)) belongs to another context and cannot be inserted into this "
-          + "context. Save it in its own context, and then look it up in this context by its "
-          + "objectID.")
+        "This \(type(of: object)) belongs to another context and cannot be inserted into this one. "
+          + "Save it in its own context, and then look it up here by its objectID.")
     }
     guard !object.hasRow else {
       fatalError(
@@ -106,7 +105,7 @@ extension ManagedObjectContext {
     object.state.insert(.inserted)
     let former = object.number
     register(object, nextTemporaryNumber(entity))
-    // Update lists that still contain the object under the number it had before the deletion.
+    // Update lists that still contain the object under its number from before the deletion.
     if before?.wasNew == true { follower?.recordNumber(object.number, insteadOf: former) }
     inserted.insert(object)
     undoLog?.record(.insertion(object))

@@ -111,7 +111,7 @@ extension ManagedObjectContext {
     return object.containsMember(member, property)
   }
 
-  /// Returns whether an object is already a member before a change adds or removes the object.
+  /// Returns whether an object that is about to be added or removed is currently a member.
   ///
   /// If another context has made the same change, this method loads the members. Undoing the change
   /// in this context is then treated as a separate change.

@@ -32,14 +32,13 @@ extension ManagedObjectContext {
       switch property.kind {
       case .attribute: object.copy(property, from: original)
       case .toOne:
-        // The parent hides a target if the target's deletion has not been saved, so hide the target
-        // here too.
+        // The parent hides a target whose deletion has not been saved, so hide the target here too.
         if !parent.deleted.isEmpty, parent.toOneTarget(of: original, property) == nil {
           object.setTarget(.none, property)
           continue
         }
-        // Store only the target's number, so that the target object is created when it is first
-        // read.
+        // Store only the target's number, so that the target object is created only when it is
+        // first read.
         if case .object(let target) = original.target(property) {
           // If the number is temporary, store the target object instead of the number, because a
           // save replaces temporary numbers.
@@ -60,9 +59,9 @@ extension ManagedObjectContext {
     return true
   }
 
-  /// Reloads an unchanged object from the parent if the object differs from the parent's object.
+  /// Reloads an unchanged object from the parent if it differs from the parent's object.
   ///
-  /// The object takes the version of the parent's object even if it is not reloaded.
+  /// In any case, the object's version becomes the version of the parent's object.
   ///
   /// - Complexity: O(properties), plus O(members) for each relationship that is loaded in this
   ///   context.
@@ -110,7 +109,8 @@ extension ManagedObjectContext {
 
   // MARK: Saving
 
-  /// Loads returned objects and changed lists, and discards edits that change nothing.
+  /// Loads changed lists and objects that are no longer missing, and discards edits that change
+  /// nothing.
   ///
   /// Call this method before pushing the changes. A list that is loaded during the push may already
   /// contain the changes, so they would no longer count as edits and could not be undone. If a
@@ -129,7 +129,7 @@ extension ManagedObjectContext {
     for object in updated.all { _ = discardNoOpEdits(of: object) }
   }
 
-  /// Applies the changes of this context to the parent's objects.
+  /// Applies this context's changes to the parent's objects.
   ///
   /// - Precondition: ``prepareToPush()`` has been called.
   func pushToParent() {
@@ -139,7 +139,7 @@ extension ManagedObjectContext {
     let states = changed.map { parent.editState(ofOriginalOf: $0) }
     let statesOfDeleted = deleted.all.map { parent.editState(ofOriginalOf: $0) }
     for object in inserted.all { adopt(object, into: parent) }
-    // Push all references before any members, because the references determine which object has a
+    // Push all references before any members, because the references determine which object owns a
     // member that the parent has moved in the meantime.
     var refusesTarget = false
     for object in changed { push(object, to: parent, &refusesTarget) }
@@ -150,7 +150,7 @@ extension ManagedObjectContext {
     // Push the references of all objects first, because deleting one object may delete another.
     for object in deleted.all { pushOneWayReferences(of: object, to: parent) }
     let originals = deleted.all.map { object in
-      // Keep an object that was not deleted here, but was missing when this context read it.
+      // Do not delete an object that was only missing when this context read it.
       object.isInaccessible ? nil : parent.existingObject(object.number)
     }
     for (object, (original, state)) in zip(deleted.all, zip(originals, statesOfDeleted)) {
@@ -165,7 +165,7 @@ extension ManagedObjectContext {
     }
     for object in changed {
       object.state.subtract([.inserted, .updated])
-      // If the object is a fault, it was edited while its row was missing. Load its other values
+      // An object that is still a fault was edited while its row was missing. Load its other values
       // when it is next read.
       guard !object.isFault else {
         turnIntoFault(object)
@@ -188,7 +188,7 @@ extension ManagedObjectContext {
     notifyFollowersOfAllObjects()
   }
 
-  /// Creates, in the parent, an object that corresponds to a new object in this context.
+  /// Creates an object in the parent that corresponds to a new object in this context.
   ///
   /// Both objects have the same number.
   private func adopt(_ object: ManagedObject, into parent: ManagedObjectContext) {
@@ -220,10 +220,10 @@ extension ManagedObjectContext {
       })
   }
 
-  /// Applies the changes of an object's attributes and references to the parent's object.
+  /// Copies the changes in an object's attributes and references to the parent's object.
   ///
   /// - Parameter refusesTarget: A variable that is set to `true` if the object refers to an object
-  ///   that the parent does not have.
+  ///   that does not exist in the parent.
   private func push(
     _ object: ManagedObject, to parent: ManagedObjectContext, _ refusesTarget: inout Bool
   ) {
@@ -249,13 +249,13 @@ extension ManagedObjectContext {
     if isNew, original.keptValues != nil { original.setHooks(.writing) }
   }
 
-  /// Adds, removes and reorders the members of the parent's object as in this context's object.
+  /// Adds, removes and reorders the members of the parent's object to match this context's object.
   ///
   /// - Parameters:
   ///   - lists: The members that the changed ordered relationships had in the parent before the
   ///     push, keyed by slot.
-  ///   - refusesMember: A variable that is set to `true` if the parent does not have an added
-  ///     member.
+  ///   - refusesMember: A variable that is set to `true` if an added member does not exist in the
+  ///     parent.
   private func pushMembers(
     of object: ManagedObject, to parent: ManagedObjectContext, _ lists: [Int: [ObjectNumber]],
     _ refusesMember: inout Bool
@@ -293,8 +293,8 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Applies the changes of a deleted object's references to the parent's object if the references
-  /// have no inverse.
+  /// Copies the changes in a deleted object's references to the parent's object, for references
+  /// without an inverse.
   ///
   /// Deleting the parent's object then applies the delete rules only to the targets that the object
   /// had when it was deleted. If the parent has changed a reference, the rules apply to its target.
@@ -314,10 +314,12 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Sets the references of added and removed members in the parent, unless they have been pushed.
+  /// Sets the references of added and removed members in the parent, unless they have already been
+  /// pushed.
   ///
   /// A member's reference may have been read before the parent changed it. In that case, setting
-  /// the reference was not recorded as an edit, and only the edit of the members shows the change.
+  /// the reference was not recorded as an edit, and the change is recorded only in the edit to the
+  /// members.
   ///
   /// - Parameters:
   ///   - edit: The changes to the members of `object`.
@@ -342,7 +344,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Returns the object with the given number, or `nil` if no relationship may refer to the object.
+  /// Returns the object with the given number, or `nil` if no relationship may refer to it.
   ///
   /// A relationship may refer only to a new object or to an object that has a row.
   func relatableObject(_ number: ObjectNumber) -> ManagedObject? {
@@ -352,7 +354,7 @@ extension ManagedObjectContext {
     return rowExists(of: object) ? object : nil
   }
 
-  /// Returns whether the generation that the context reads contains an object's row, or `false` if
+  /// Returns whether an object has a row in the generation that the context reads, or `false` if
   /// the row cannot be read.
   func rowExists(of object: ManagedObject) -> Bool {
     guard let storage = model.storage(of: object.number), let view = try? currentView() else {

@@ -1,5 +1,5 @@
 extension ManagedObjectContext {
-  /// Returns the object with the given ID, as a fault if the object is not registered.
+  /// Returns the object with the given ID, as a fault if it is not registered.
   ///
   /// The method does not read the store, and the row need not exist. If an object was inserted in
   /// this context, a parent or a child, its temporary ID still identifies it after a save. For a
@@ -117,7 +117,7 @@ extension ManagedObjectContext {
     if isChanged { notifyObservers(of: object, as: \.refreshed) }
   }
 
-  /// Discards the loaded members of to-many relationships, so that the members are read again.
+  /// Discards the loaded members of to-many relationships, so that they are read again.
   ///
   /// Unsaved additions and removals are kept, and ordered relationships with unsaved changes stay
   /// loaded.
@@ -200,7 +200,7 @@ extension ManagedObjectContext {
     notifyObservers(of: object, as: \.refreshed)
   }
 
-  /// Turns an object that was never loaded, because it has no row, back into a fault.
+  /// Turns an object back into a fault if it was never loaded because it has no row.
   ///
   /// The fault keeps its unsaved changes.
   func makeFaultAgain(_ object: ManagedObject) {
@@ -222,8 +222,8 @@ extension ManagedObjectContext {
     advance()
     faultError = nil
     processPendingChanges()
-    // Drop the contexts of removed stores last, so that their pins are released and their lists
-    // become empty.
+    // Drop the contexts of removed stores only now, when their pins have been released and their
+    // lists are empty.
     otherStoreContexts.removeAll(where: \.model.isRemoved)
   }
 

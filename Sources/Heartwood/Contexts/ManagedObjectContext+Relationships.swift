@@ -9,7 +9,8 @@ extension ManagedObjectContext {
     switch object.target(property) {
     case .none: return nil
     case .object(let target):
-      // Hide a reference from the parent if the target was deleted in this child context.
+      // In a child context, hide a reference that comes from the parent if the target was deleted
+      // here.
       let isHidden = parent != nil && !deleted.isEmpty && !object.isDeleted
       return isHidden && forgets(target, object, property) ? nil : target
     case .number(let bits):
@@ -44,7 +45,8 @@ extension ManagedObjectContext {
     } else if !object.isInserted {
       do {
         let view = try currentView()
-        // A fault has no row in this generation, but may get one when the pin moves.
+        // An object that is still a fault has no row in this generation, but may get one when the
+        // pin moves.
         let isStale = view.snapshot.map { object.version >= $0.generation.frame } ?? false
         if isStale || object.isFault { object.state.insert(.membersMayBeStale) }
         let numbers = try view.numbers(
@@ -60,9 +62,8 @@ extension ManagedObjectContext {
     }
     var changes = object.changes?.members[property.slot]
     if let edit = changes, !object.isInserted {
-      // Omit changes that other contexts have also made, because the loaded members reflect them.
-      // If the members come from an older generation, they do not reflect changes by other
-      // contexts.
+      // Omit changes that other contexts have also made, because the loaded members already reflect
+      // them. Members from an older generation do not reflect the changes of other contexts.
       if !isPinnedToThePast {
         changes = edit.without(theirs: Set(members.map(\.number))) {
           undoLog?.forget($0, of: object, property)
@@ -192,7 +193,7 @@ extension ManagedObjectContext {
     object.notifyIfObserved(property)
   }
 
-  /// Ensures that an object is in this context by inserting the object if it is in no context.
+  /// Ensures that an object is in this context, inserting it if it is in no context yet.
   ///
   /// Traps if the object is in another context, or if it has a row but no context.
   func requireSameContext(_ object: ManagedObject) {
@@ -275,7 +276,7 @@ extension ManagedObjectContext {
     setToOne(other, there, object)
   }
 
-  // MARK: One side
+  // MARK: Changing one side
 
   func setToOne(
     _ object: ManagedObject, _ property: PropertyDescription, _ target: ManagedObject?
@@ -301,7 +302,7 @@ extension ManagedObjectContext {
     if property.isOrdered, !object.hasMembers(property),
       object.changes?.members[property.slot]?.removed.contains(member) == true
     {
-      // Load the list, because only its order shows that the member moves to the end.
+      // Load the list, because only a loaded list shows that the member has moved to the end.
       _ = loadedMembers(of: object, property)
     }
     recordMemberChange(of: object, property) { $0.add(member) }

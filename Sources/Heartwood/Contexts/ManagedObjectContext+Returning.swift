@@ -1,6 +1,7 @@
-// Rereads objects that are treated as deleted because they were missing (I-01, N-04).
+// This extension rereads objects that are treated as deleted because they were missing (I-01,
+// N-04).
 extension ManagedObjectContext {
-  /// Loads the objects that were missing when they were first read, but that the parent has now.
+  /// Loads the objects that were missing when they were first read but now exist in the parent.
   ///
   /// - Complexity: O(*m* log *m*) for *m* missing objects, plus one row for each of them.
   func loadReturnedObjects() {
@@ -20,7 +21,7 @@ extension ManagedObjectContext {
     if hasLoaded { showHiddenMembers() }
   }
 
-  /// Loads the edited objects that were missing when they were read, but whose rows exist now.
+  /// Loads edited objects that were missing when they were read but whose rows now exist.
   ///
   /// The next save then stores the edits.
   ///
@@ -35,7 +36,7 @@ extension ManagedObjectContext {
     if hasLoaded { showHiddenMembers() }
   }
 
-  /// Loads an object that was missing in this context or in its parents, if its row exists now.
+  /// Loads an object that was missing in this context or in its parents, if its row now exists.
   private func loadIfReturned(_ number: ObjectNumber) {
     parent?.loadIfReturned(number)
     guard let object = registeredObject(number), object.isInaccessible,
@@ -46,7 +47,7 @@ extension ManagedObjectContext {
 
   /// Loads an object that was missing when it was first read, and keeps its unsaved changes.
   ///
-  /// If the object is still missing, it is still treated as deleted.
+  /// If the object is still missing, it continues to be treated as deleted.
   func loadAgain(_ object: ManagedObject) {
     unmarkDeleted(object)
     notifyObservers(of: object, as: \.refreshed)

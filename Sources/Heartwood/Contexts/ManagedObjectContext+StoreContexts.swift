@@ -57,8 +57,8 @@ extension ManagedObjectContext {
 
   /// Returns the store context, other than this one, that handles a store.
   ///
-  /// Returns `nil` if this store context handles the store, or if the container does not have the
-  /// store.
+  /// Returns `nil` if this store context handles the store, or if the store is not in the
+  /// container.
   func otherStoreContext(of store: UUID) -> ManagedObjectContext? {
     guard group.wasChanged, !isOwned, model.isRemoved || model.space.store != store else {
       return nil

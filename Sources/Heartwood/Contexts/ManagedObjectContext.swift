@@ -22,7 +22,7 @@ public final class ManagedObjectContext {
   /// A Boolean value that indicates whether this store context was created with an owner, which may
   /// have been deallocated since.
   let isOwned: Bool
-  /// The store contexts of all stores except the first store, created on first use.
+  /// The store contexts of all stores except the first, created on first use.
   @exclusivity(unchecked) var otherStoreContexts: [ManagedObjectContext] = []
   @exclusivity(unchecked) var children: [Child] = []
   /// The check that detects when two threads use the context, its parents or its children at once,
@@ -34,10 +34,10 @@ public final class ManagedObjectContext {
   public var transactionAuthor: String?
   /// The policy for conflicts during a save.
   ///
-  /// By default, a conflict makes the save throw an error.
+  /// By default, a save throws an error if there is a conflict.
   public var mergePolicy: MergePolicy = .error
-  /// A Boolean value that indicates whether reading an object whose row no longer exists marks the
-  /// object as deleted.
+  /// A Boolean value that indicates whether reading an object whose row no longer exists marks it
+  /// as deleted.
   ///
   /// If the property is `false`, reading such an object sets ``faultError``.
   public var shouldDeleteInaccessibleFaults = true
@@ -45,8 +45,8 @@ public final class ManagedObjectContext {
   ///
   /// If the property is `nil`, ``shouldDeleteInaccessibleFaults`` decides for all objects. The
   /// closure is not called while objects are being deleted. Methods such as
-  /// `existingObject(_:with:)` do not call the closure either, because their results report a
-  /// missing row.
+  /// `existingObject(_:with:)` do not call the closure either, because their results already show
+  /// that a row is missing.
   public var shouldHandleInaccessibleFault: ((_ fault: ManagedObject) -> Bool)?
   /// A Boolean value that indicates whether the context retains all its objects, including objects
   /// without unsaved changes.
@@ -145,7 +145,7 @@ public final class ManagedObjectContext {
   var lastingPin: Pin?
   /// The newest generation that the context has read or saved, or `nil` if there is none.
   var newestRead: Generation?
-  /// The view that the last unpinned read used.
+  /// The view used by the last unpinned read.
   ///
   /// The context holds the view weakly; `model.recentViews` retains the view for a short time.
   weak var recentView: StoreView?
@@ -201,8 +201,8 @@ public final class ManagedObjectContext {
 
   /// A Boolean value that indicates whether a save would write anything.
   ///
-  /// Objects that other contexts deleted do not count. Objects whose properties were only set to
-  /// their existing values do not count either.
+  /// Objects deleted by other contexts do not count, and neither do objects whose properties were
+  /// only set to their existing values.
   ///
   /// - Complexity: O(objects whose properties were only set to their existing values).
   public var hasChanges: Bool {
@@ -219,18 +219,18 @@ public final class ManagedObjectContext {
   /// A Boolean value that indicates whether this store context has recorded changes, even if a save
   /// would write nothing for them.
   var hasOwnChanges: Bool { !inserted.isEmpty || !updated.isEmpty || !deleted.isEmpty }
-  /// The objects that the next save inserts.
+  /// The objects that the next save will insert.
   public var insertedObjects: Set<ManagedObject> {
     defer { observer?.recordRead(\.insertedObjects) }
     return gather { $0.inserted.all }
   }
-  /// The objects that the next save updates.
+  /// The objects that the next save will update.
   public var updatedObjects: Set<ManagedObject> {
     defer { observer?.recordRead(\.updatedObjects) }
     return gather { one in one.updated.all.filter { !one.discardNoOpEdits(of: $0) } }
   }
-  /// The objects that the next save deletes, and the objects whose rows other contexts have
-  /// deleted.
+  /// The objects that the next save will delete, and the objects whose rows have been deleted by
+  /// other contexts.
   public var deletedObjects: Set<ManagedObject> {
     defer { observer?.recordRead(\.deletedObjects) }
     return gather { $0.deleted.all }
@@ -341,7 +341,7 @@ public final class ManagedObjectContext {
       // Use `fatalError`, because `precondition` would drop the message in a release build.
       fatalError(
         "\(type(of: object)) is not part of the model. Pass the class to the Schema, or add a "
-          + "store for the class.")
+          + "store for it.")
     }
     recentEntity = entity
     return entity

@@ -9,11 +9,10 @@ import Foundation
 struct PendingValues {
   let property: PropertyDescription
   let entity: EntityDescription
-  /// The numbers of the added objects, keyed by the values that the objects had when they were
-  /// added.
+  /// The numbers of the added objects, keyed by the values they had when they were added.
   private var numbers: [StoredValue: [ObjectNumber]] = [:]
   private var entryCount = 0
-  /// The objects whose values may have changed since the objects were added.
+  /// The objects whose values may have changed since they were added.
   private var stale: Set<ObjectNumber> = []
   private var inserted = ObjectList.Cursor()
   private var updated = ObjectList.Cursor()
@@ -67,7 +66,7 @@ struct PendingValues {
 
   private mutating func add(_ object: ManagedObject) throws {
     guard object.entityDescription?.isKind(of: entity) == true, object.hasChanges else { return }
-    // Without this hook, the setters of a new object do not report changes.
+    // Without this hook, the setters of a new object would not report changes.
     if object.isInserted { object.setHooks(.writing) }
     let key = try object.storedValue(property).asKey
     guard !key.isNull else { return }
@@ -117,8 +116,8 @@ extension ManagedObjectContext {
     guard let number = try view.number(in: model.keyspace(index), [value]),
       let storage = model.storage(of: number)
     else { return nil }
-    // An object whose values equal the original values is treated as unchanged, so it gets the
-    // row's values.
+    // Discard edits that set values to their original values. An object without other edits is then
+    // unchanged, and gets the row's values.
     if let object = registeredObject(number) { _ = discardNoOpEdits(of: object) }
     return try view.withRecord(number, storage) { try materialize(number, storage, $0) } ?? nil
   }

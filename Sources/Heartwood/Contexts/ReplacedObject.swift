@@ -1,5 +1,4 @@
-/// A new object that leaves its context because a save merged the object into an existing row
-/// (C-12).
+/// A new object that leaves its context because a save merged it into an existing row (C-12).
 ///
 /// The context already has another object for that row.
 struct ReplacedObject {

@@ -23,7 +23,7 @@ extension ChangeFeed {
     public let objectID: ManagedObjectID?
     /// A unique attribute of the object, or `nil` if the object has no such attribute.
     public var key: Key?
-    /// The names of the properties that an update changed.
+    /// The names of the properties changed by an update.
     public let changedProperties: Set<String>
     /// The values in the generation that the feed previously read.
     ///
@@ -72,9 +72,8 @@ extension ChangeFeed {
 
     /// The identifier of the event.
     ///
-    /// The identifier is the same in all feeds of the store. The identifier consists of the
-    /// transaction number, followed by the position of the change, the ID of the existing object,
-    /// or `complete`.
+    /// The identifier is the same in all feeds of the store. It consists of the transaction number,
+    /// followed by the position of the change, the ID of the existing object, or `complete`.
     public var id: String {
       switch operation {
       case .existing, .complete: "\(transaction)-\(objectID?.shortText ?? "complete")"

@@ -5,8 +5,8 @@ extension ChangeFeed {
   ///
   /// The values include all attributes that are not derived, all to-one relationships, and the
   /// changed to-many relationships that cannot be determined from their inverses. If the generation
-  /// of a deleted object cannot be read, the values contain only the attributes that the history
-  /// preserves.
+  /// of a deleted object cannot be read, the values contain only the attributes preserved in the
+  /// history.
   public struct Values: Sendable {
     let entity: FeedEntity
     /// The values of the attributes, in the order of the entity's properties.
@@ -38,7 +38,7 @@ extension ChangeFeed {
       return objects
     }
 
-    /// The members of the to-many relationships that the event contains, keyed by name.
+    /// The members of the to-many relationships included in the event, keyed by name.
     ///
     /// - Complexity: O(members).
     public var members: [String: [ManagedObjectID]] {

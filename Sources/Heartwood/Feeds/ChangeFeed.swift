@@ -17,7 +17,7 @@ import Foundation
 ///
 /// A feed delivers each change at least once. A feed with a consumer begins after the transactions
 /// that the consumer has acknowledged, and the history keeps all later transactions. A repeated
-/// event has the same ``Event/id``, so a program can detect repeated events.
+/// event has the same ``Event/id``, so a program can detect duplicates.
 ///
 /// The feed ends when the task is cancelled or the store is closed. While the store is suspended,
 /// the feed waits. The feed throws `historyExpired` if the next transactions have been deleted, and
@@ -27,7 +27,7 @@ import Foundation
 public struct ChangeFeed: AsyncSequence, Sendable {
   /// A change to an object.
   public typealias Element = Event
-  /// Any error that reading the store can throw.
+  /// Any error that can be thrown while the store is being read.
   public typealias Failure = any Error
 
   /// The position at which a feed begins.
@@ -111,7 +111,7 @@ public struct ChangeFeed: AsyncSequence, Sendable {
     try container.advanceHistoryConsumer(consumer, to: token)
   }
 
-  /// Records that the consumer has processed all events up to a position, such as the position in a
+  /// Records that the consumer has processed all events up to a position, such as the one in a
   /// ``FeedReport``.
   ///
   /// - Throws: The same errors as ``ChangeFeed/acknowledge(_:)-(ChangeFeed.Event)``.
@@ -145,8 +145,8 @@ public struct ChangeFeed: AsyncSequence, Sendable {
     }
   }
 
-  /// Returns a sequence of arrays, each of which contains the events that are available when the
-  /// loop requests the array.
+  /// Returns a sequence of arrays, each containing the events that are available when the loop
+  /// requests it.
   ///
   /// The sequence waits only for the first event of each array.
   ///
@@ -199,7 +199,8 @@ public struct ChangeFeed: AsyncSequence, Sendable {
       return nil
     }
 
-    /// Waits for the next event, then returns it with the later events that are already available.
+    /// Waits for the next event, then returns it together with any later events that are already
+    /// available.
     fileprivate mutating func nextBatch(
       _ maxCount: Int, isolation actor: isolated (any Actor)?
     ) async throws -> [Event] {
@@ -243,7 +244,7 @@ public struct ChangeFeed: AsyncSequence, Sendable {
   public struct Batches: AsyncSequence, Sendable {
     /// A nonempty array of events.
     public typealias Element = [Event]
-    /// Any error that reading the store can throw.
+    /// Any error that can be thrown while the store is being read.
     public typealias Failure = any Error
 
     fileprivate let feed: ChangeFeed

@@ -6,8 +6,8 @@ extension ImportKey {
   fileprivate static let key = ImportKey("key")
 }
 
-// Encode values directly into their object's container. Encoding each value as a separate type
-// would take several times as long.
+// Encode values directly into the container of their object. Encoding each value through a wrapper
+// type would take several times as long.
 extension KeyedEncodingContainer where Key == ImportKey {
   /// Encodes the values of an object.
   mutating func encode(_ values: ChangeFeed.Values) throws {
@@ -49,7 +49,7 @@ extension KeyedEncodingContainer where Key == ImportKey {
     try inner.encode(key)
   }
 
-  /// Encodes an attribute's value in an export's default format.
+  /// Encodes an attribute's value in the default format of exports.
   private mutating func encode(
     _ value: StoredValue, _ property: PropertyDescription, forKey key: ImportKey
   ) throws {

@@ -50,7 +50,7 @@ struct FeedBatch {
   private mutating func applyCollected() throws {
     var works: [Work] = []
     var deletions: [(subject: FeedSubject, number: ObjectNumber)] = []
-    // Find all objects before anything changes, because unique values can move between objects.
+    // Find all objects before changing any, because unique values can move between objects.
     for subject in events.subjects {
       let event = events.last[subject]
       if let event, event.operation == .deleted {
@@ -66,15 +66,16 @@ struct FeedBatch {
     for work in works { try merge(work) }
     for work in works { try relate(work) }
     for (source, time) in events.completed {
-      // Delete objects that were part of an earlier, interrupted snapshot but have since been
-      // deleted.
+      // Delete objects that an earlier, interrupted snapshot created here, but that have since been
+      // deleted in the source.
       for (id, number) in try records.unseen(since: time, source) {
         deletions.append((FeedSubject(source: source, id: id), number))
       }
     }
     for (subject, number) in deletions {
       if try !keeps(number, subject) {
-        // The source's events report which other objects the source's delete rules deleted.
+        // Exempt the source's own objects from the delete rules. The source has already applied the
+        // rules, and its events report which other objects were deleted.
         try run.changes.delete(number) { [records] other in
           try !records.isUnknown(other, subject.source)
         }
@@ -267,9 +268,9 @@ struct FeedBatch {
     }
   }
 
-  /// Sets the relationships that the event contains.
+  /// Sets the relationships contained in the event.
   ///
-  /// For an existing object, the method sets only the relationships that the event changed, unless
+  /// For an existing object, the method sets only the relationships changed by the event, unless
   /// the policy is `overwrite`.
   private mutating func relate(_ work: Work) throws {
     for (property, objects) in work.values.targets {

@@ -6,7 +6,7 @@ struct FeedSubject: Hashable {
   let id: String
 }
 
-/// The events that one transaction applies.
+/// The events applied by one transaction.
 struct FeedEvents {
   /// The objects with new events, in the order of their first new events.
   private(set) var subjects: [FeedSubject] = []
@@ -32,7 +32,7 @@ struct FeedEvents {
       if let key = element.values?.ignoredKey, let entity = element.entity {
         throw element.failure(
           .invalidElement,
-          "The store's \(entity.name) has no property named \(key). If the source still has the "
+          "In this store, \(entity.name) has no property named \(key). If the source still has the "
             + "property, add it to the store's model. Otherwise, start a new feed that begins with "
             + "the existing objects.")
       }
@@ -64,8 +64,8 @@ struct FeedEvents {
   /// Records the last transaction whose events have all been applied.
   private mutating func recordProgress(_ element: FeedElement) {
     guard element.isLast, let store = element.store else { return }
-    // A `complete` event has the time of a generation, not of a transaction, so do not record that
-    // time.
+    // The time of a `complete` event belongs to a generation, not to a transaction, so do not
+    // record it.
     let time = element.operation == .complete ? nil : element.time
     report.complete(HistoryPosition(sequence: element.transaction, time: time), of: store)
   }
@@ -77,7 +77,7 @@ struct FeedEvents {
     _ element: inout FeedElement, _ records: FeedRecords
   ) throws -> Bool {
     let known = try positions[element.source] ?? records.position(of: element.source)
-    // Never move the time back, even if the clock was set back.
+    // Never decrease the time, even if the clock was set back.
     var new = FeedPosition(
       transaction: element.transaction, index: element.index, time: max(element.time, known.time))
     switch element.operation {
@@ -108,9 +108,9 @@ struct FeedEvents {
     guard element.time > known.time else { return }
     throw FeedFailure(
       .historyExpired, element.source,
-      "Transaction \(element.transaction) in the feed was committed after the applied transaction "
-        + "\(known.transaction), but does not have a higher number. The source was therefore "
-        + "restored to an earlier state. Start a new feed that begins with the existing objects, "
-        + "and use another consumer.")
+      "Transaction \(element.transaction) in the feed is newer than transaction "
+        + "\(known.transaction), which has already been applied, but its number is not higher. The "
+        + "source was restored to an earlier state. Start a new feed that begins with the existing "
+        + "objects, and use another consumer.")
   }
 }

@@ -1,7 +1,7 @@
 /// An error that prevents events from being applied.
 struct FeedFailure: Error {
   let error: ObjectGraphError
-  /// The source of the event that the error names, or `nil` if the error names no event.
+  /// The source of the event named in the error, or `nil` if the error names no event.
   let source: String?
 
   init(

@@ -72,7 +72,7 @@ package struct FeedReader {
     return oldest?.index
   }
 
-  /// Releases the generations that the reader holds.
+  /// Releases the generations held by the reader.
   ///
   /// The feed then continues with the newest generations.
   ///

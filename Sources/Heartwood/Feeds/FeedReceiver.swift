@@ -1,6 +1,6 @@
 public import Foundation
 
-/// A receiver that applies another store's events to a container as the events arrive.
+/// A receiver that applies another store's events to a container as they arrive.
 ///
 /// ```swift
 /// var receiver = FeedReceiver(copy)
@@ -28,7 +28,7 @@ public struct FeedReceiver {
   /// The events that have not been applied yet.
   private var waiting: [FeedElement] = []
   private var addedCount = 0
-  /// The number of waiting events that fill a transaction.
+  /// The number of waiting events at which a transaction is full.
   private var limit = maxEventCount
 
   /// The maximum number of events in a transaction that does not have to resolve a conflict.
@@ -56,10 +56,10 @@ public struct FeedReceiver {
   /// A Boolean value that indicates whether enough events are waiting to fill a transaction.
   ///
   /// A program that rarely calls ``apply(isComplete:)`` can check this property to limit the memory
-  /// that waiting events use.
+  /// used by waiting events.
   public var isFull: Bool { waiting.count >= limit }
 
-  /// Adds an event that ``apply(isComplete:)`` will apply.
+  /// Adds an event, to be applied by ``apply(isComplete:)``.
   ///
   /// - Parameter event: A JSON document.
   /// - Throws: `invalidElement` if the event cannot be decoded.
@@ -87,7 +87,7 @@ public struct FeedReceiver {
       underlyingError: error)
   }
 
-  /// Applies the added events, except events that may depend on later events.
+  /// Applies the added events, except those that may depend on later events.
   ///
   /// For example, a later event may move a unique value to another object, or delete a related
   /// object that denies a deletion. These later events belong to the same generation, because all
@@ -95,9 +95,8 @@ public struct FeedReceiver {
   /// method applies all events or throws an error.
   ///
   /// - Parameter isComplete: Whether the last event has been added.
-  /// - Returns: The number of events, and the position that the applied events have reached in the
-  ///   other store's history. If the store's commits are durable, the applied events are durable
-  ///   too.
+  /// - Returns: The number of events, and the position reached by the applied events in the other
+  ///   store's history. If the store's commits are durable, the applied events are durable too.
   /// - Throws: `mergeConflict` if there is a conflict and the policy is ``MergePolicy/error``;
   ///   `constraintConflict`, `deniedDelete`, `unknownEntity`, `invalidElement` or `validation` if
   ///   an event violates the model; `historyExpired` if the source was restored to an earlier

@@ -61,7 +61,7 @@ struct FeedRecords {
   /// Returns the objects whose last event arrived before the given time.
   func unseen(since time: Int64, _ source: String) throws -> [(id: String, ObjectNumber)] {
     var unseen: [(String, ObjectNumber)] = []
-    // Start at the name of the source, because all keys of the source begin with it.
+    // Start at the source's name, because all keys of the source begin with it.
     try numbers.forEach(from: Key(source)) { key, value in
       let (owner, id) = try Key.decode(key, as: String.self, String.self)
       guard owner == source else { return false }

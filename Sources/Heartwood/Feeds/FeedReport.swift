@@ -6,8 +6,8 @@ public struct FeedReport: Sendable {
   public internal(set) var appliedCount = 0
   /// The number of events that had already been applied.
   public internal(set) var repeatedCount = 0
-  /// The position that the applied events have reached in the source stores' histories, or `nil` if
-  /// no transaction is complete.
+  /// The position reached by the applied events in the source stores' histories, or `nil` if no
+  /// transaction is complete.
   public var token: PersistentHistoryToken? { PersistentHistoryToken(positions) }
 
   /// For each store, the position after the last transaction that was completely applied.

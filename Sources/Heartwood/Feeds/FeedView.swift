@@ -65,7 +65,7 @@ final class FeedView {
   /// Returns a reference to an object, or `nil` if the object does not exist.
   ///
   /// A relationship without an inverse keeps referring to a deleted object. A copy that received
-  /// this reference would wait for the object's values, which never arrive.
+  /// this reference would wait for the object's values, which would never arrive.
   private func reference(to number: ObjectNumber) throws -> Reference? {
     try entity(of: number).flatMap { entity in
       try view.withRecord(number, entity.storage) { record in

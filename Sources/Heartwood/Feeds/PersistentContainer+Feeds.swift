@@ -13,9 +13,9 @@ extension PersistentContainer {
   ///   - values: The values that the events contain.
   /// - Throws: `foreignStore` if a token belongs to other stores; `historyExpired` if transactions
   ///   after the token have been deleted and the consumer is new; any error from writing the store.
-  /// - Complexity: For each event, the feed looks up the object in each generation whose values the
-  ///   event contains, and looks up each of the event's related objects once. The feed keeps at
-  ///   most about 1,000 changes in memory, even if a transaction has more changes.
+  /// - Complexity: For each event, the feed looks up the object in each generation whose values are
+  ///   included, and looks up each related object once. The feed keeps at most about 1,000 changes
+  ///   in memory, even if a transaction has more changes.
   public func changeFeed(
     from start: ChangeFeed.Start = .now, consumer: String? = nil,
     values: ChangeFeed.IncludedValues = .after
@@ -57,7 +57,7 @@ extension PersistentContainer {
   /// Applies a complete series of events that arrive asynchronously.
   ///
   /// The method applies events in groups of 10,000 as they arrive, and applies the remaining events
-  /// at the end. Otherwise, the method works like the synchronous method.
+  /// at the end. Otherwise, the method works like the synchronous version.
   ///
   /// - Throws: The same errors as ``FeedReceiver``; any error from `events`; `CancellationError`.
   @discardableResult

@@ -96,8 +96,8 @@ struct StoreFeed {
       return nextExisting(&state)
     }
     guard try nextTime() != nil, var state = changes, let change = state.next else { return nil }
-    // Discard the changes before reading, so that the next call reads the event again if this read
-    // fails.
+    // Discard the changes before reading, so that the next call reads the same event again if this
+    // read fails.
     changes = nil
     state.next = try nextChange(&state.cursor)
     let transaction = change.transaction.sequence
@@ -109,7 +109,7 @@ struct StoreFeed {
     return event
   }
 
-  /// Releases the generations that the feed holds.
+  /// Releases the generations held by the feed.
   ///
   /// The feed then continues with the newest generation.
   ///

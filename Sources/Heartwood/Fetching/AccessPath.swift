@@ -7,9 +7,9 @@ struct AccessPath {
     case objects([ObjectNumber])
     /// Lookups of rows through the entries of an index.
     case index(IndexUse)
-    /// Lookups of the rows that all of the given indexes yield.
+    /// Lookups of the rows found in all of the given indexes.
     case all([IndexUse])
-    /// Lookups of the rows that a text index yields.
+    /// Lookups of the rows found in a text index.
     case text(TextSearch)
   }
 
@@ -38,7 +38,7 @@ struct AccessPlanner {
   private static let entryCost = 0.3
   /// The cost of a row lookup by number.
   private static let lookupCost = 2.0
-  /// The assumed share of rows that meet a condition for which there is no estimate.
+  /// The share of rows that is assumed to meet a condition without an estimate.
   private static let unknownShare = 0.4
   /// The number of index entries that can be read and looked up in less time than it takes to
   /// compare further paths.
@@ -158,15 +158,15 @@ struct AccessPlanner {
       }
       if plan.needsSorting, let order = plan.order, let direction = use.direction(of: order) {
         let needed = plan.limit.map { min(count, Double($0) / max(share, 1e-9)) } ?? count
-        // The rows of skipped entries are not read.
+        // The rows of entries that the offset skips are not read.
         let rows = plan.isExpressed(by: use) ? max(0, needed - Double(plan.offset)) : needed
         let cost = needed * AccessPlanner.entryCost + rows * AccessPlanner.lookupCost
         paths.append(
           AccessPath(kind: .index(use), direction: direction, rowCount: rows, cost: 1 + cost))
       }
       if let groups = candidate.groups, let limit = plan.limit {
-        // Include the rest of the group in which the limit is reached, because the scan reads that
-        // group to the end.
+        // Include the rest of the group in which the limit is reached, because that group is read
+        // to the end.
         let needed = min(count, Double(limit) / max(share, 1e-9) + 2 * groups.rowCount)
         paths.append(
           AccessPath(

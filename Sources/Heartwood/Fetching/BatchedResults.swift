@@ -27,8 +27,8 @@ public struct BatchedResults<M: ManagedObject>: RandomAccessCollection {
   /// If an object cannot be read, the result is a fault, and the context's
   /// ``ManagedObjectContext/faultError`` is set.
   ///
-  /// - Complexity: If the last access was to another batch, this access loads the object's batch,
-  ///   reading one row for each object in that batch.
+  /// - Complexity: If the last access was to a different batch, the object's batch is loaded by
+  ///   reading one row for each of its objects.
   public subscript(position: Int) -> M {
     guard let object = batches.object(at: position) as? M else {
       preconditionFailure("A fetch of \(M.self) returned an object of another class.")
@@ -36,7 +36,7 @@ public struct BatchedResults<M: ManagedObject>: RandomAccessCollection {
     return object
   }
 
-  /// The IDs of the objects, obtained without loading the objects.
+  /// The IDs of the objects, obtained without loading them.
   public var objectIDs: [ManagedObjectID] {
     batches.currentNumbers.map { ManagedObjectID($0, batches.context.model.space) }
   }
@@ -79,7 +79,8 @@ final class ObjectBatches {
       let first = position / size * size
       let numbers = numbers[first..<min(first + size, numbers.count)]
       rereadLoadedObjects(numbers)
-      // Loading objects may call code that uses this collection, so replace the batch at the end.
+      // Loading objects may call code that uses this collection, so replace the batch only at the
+      // end.
       let objects = numbers.map(loaded)
       (start, batch) = (first, objects)
       return objects[position - first]
@@ -87,7 +88,7 @@ final class ObjectBatches {
     return batch[position - start]
   }
 
-  /// Rereads the objects that are already loaded, as a fetch does.
+  /// Rereads the objects that are already loaded, as a fetch would.
   private func rereadLoadedObjects(_ numbers: ArraySlice<ObjectNumber>) {
     // If the generation can no longer be read, the objects keep their values.
     guard let view, view.isCurrent, !context.model.isRemoved else { return }

@@ -45,7 +45,7 @@ struct CandidateSelection {
 
   /// A Boolean value that indicates whether the content of the next candidate is read immediately.
   ///
-  /// The content of a candidate that the offset probably removes is not read.
+  /// The content is not read if the offset will probably exclude the candidate.
   var completesAtOnce: Bool {
     readsContentAtOnce && (!areInOrder || skippedCount + candidates.count >= plan.offset)
   }
@@ -87,8 +87,8 @@ extension CandidateSelection {
 }
 
 extension FetchPlan {
-  /// Sorts candidates in the plan's order, and removes those that the plan's offset and limit
-  /// exclude.
+  /// Sorts candidates in the plan's order, and removes those excluded by the plan's offset and
+  /// limit.
   ///
   /// The method does nothing if sorting requires comparing objects.
   ///
@@ -118,7 +118,7 @@ extension FetchPlan {
     }
     let keys = candidates.map { candidate in
       guard let keys = candidate.keys else {
-        preconditionFailure("A candidate has no sort keys.")
+        preconditionFailure("A row was selected for sorting without its sort keys.")
       }
       return keys
     }

@@ -8,7 +8,7 @@
 public struct FetchExplanation: CustomStringConvertible, Sendable {
   /// The steps, in order.
   public let steps: [String]
-  /// The names of the indexed attributes, for each index that the fetch uses.
+  /// The names of the indexed attributes, for each index used by the fetch.
   ///
   /// The array is empty if the fetch uses no index.
   public let indexes: [String]

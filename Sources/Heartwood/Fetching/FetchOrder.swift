@@ -17,8 +17,7 @@ struct FetchOrder {
     let isDecimal: Bool
     /// A Boolean value that indicates whether all values have the same size.
     let hasFixedLength: Bool
-    /// The text search, if the term sorts by its relevance values, or `nil` if the term sorts by
-    /// another value.
+    /// The text search if the term sorts by relevance, or `nil` if it sorts by another value.
     var textSearch: TextSearch?
   }
 
@@ -56,9 +55,9 @@ struct FetchOrder {
         let type = StoredOrder(of: Swift.type(of: keyPath).valueType),
         let term = try? resolver.term(at: keyPath), case .value(let value) = term.content
       else {
-        // This descriptor, and those that follow, may read any object. Do not resolve their key
-        // paths to determine these objects, because a getter may trap if it is called on a
-        // prototype.
+        // This descriptor and the descriptors after it may read any object. Do not resolve their
+        // key paths to find out which objects they read, because a getter may trap if it is called
+        // on a prototype.
         for entity in resolver.schema.entities { resolver.recordReference(entity) }
         return nil
       }

@@ -9,7 +9,7 @@ struct FetchPlan {
   ///
   /// If the property is `nil`, the objects are created first and then sorted in memory.
   let order: FetchOrder?
-  /// The maximum number of objects needed, including objects that the offset skips, or `nil` for no
+  /// The maximum number of objects needed, including objects skipped by the offset, or `nil` for no
   /// limit.
   let limit: Int?
   /// The number of leading objects to skip, or 0 if ``order`` is `nil`.
@@ -92,7 +92,7 @@ struct FetchPlan {
   /// A Boolean value that indicates whether the conditions also depend on other objects.
   var dependsOnOtherObjects: Bool { resolved.dependsOnOtherObjects }
 
-  /// A Boolean value that indicates whether the conditions or the order read a relationship.
+  /// A Boolean value that indicates whether the conditions or the order use a relationship.
   var usesRelationships: Bool { resolved.usesRelationships }
 
   /// The entities that the conditions depend on, including the entity of the requested objects.
@@ -101,7 +101,7 @@ struct FetchPlan {
   /// The objects that the conditions specify, identified by their numbers at planning time.
   var namedObjects: [ObjectNumber] { resolved.namedObjects }
 
-  /// The number of variables that a scope for the conditions needs.
+  /// The number of variables needed in a scope for the conditions.
   var variableCount: Int { resolved.variableCount }
 
   /// A Boolean value that indicates whether the plan has no conditions and so matches every row.
@@ -194,7 +194,7 @@ struct FetchPlan {
   /// The first condition that is a text search, or `nil` if there is none.
   var textSearch: TextSearch? { resolved.terms.lazy.compactMap(\.textSearch).first }
 
-  /// The text search, or `nil` if it is not the only condition.
+  /// The text search if it is the only condition; otherwise, `nil`.
   var onlyTextSearch: TextSearch? { resolved.terms.count == 1 ? textSearch : nil }
 
   /// Returns whether the request covers every stored object of the search's entity.
@@ -277,8 +277,8 @@ struct FetchPlan {
     }
   }
 
-  /// Returns whether the entries that an index use reads correspond exactly to the matching
-  /// objects, except for entries of objects of other entities.
+  /// Returns whether the entries to read with an index correspond exactly to the matching objects,
+  /// apart from entries for objects of other entities.
   func isExpressed(by use: IndexUse) -> Bool {
     use.isExact && resolved.terms.allSatisfy(\.isExactDemand)
   }

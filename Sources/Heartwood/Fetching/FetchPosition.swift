@@ -20,7 +20,7 @@ extension FetchRequest {
     guard let context = object.storeContext else {
       throw ObjectGraphError(
         .foreignObject,
-        "A page cannot begin after an object that belongs to no context. If you delete the "
+        "A page cannot begin after an object that belongs to no context. If you are deleting the "
           + "object, call `after` before you save the deletion."
       )
     }
@@ -29,12 +29,13 @@ extension FetchRequest {
     let resolver = QueryResolver(model.schema, model.space, entity, RenumberedObjects())
     guard textQuery == nil || !sortDescriptors.isEmpty else {
       throw QueryResolver.unsupported(
-        "A fetch that sorts by relevance cannot begin after an object. Use an offset instead.")
+        "A fetch that is sorted by relevance cannot start after a given object. Use an offset "
+          + "instead.")
     }
     guard let order = try FetchOrder(self, resolver, nil) else {
       throw QueryResolver.unsupported(
-        "A fetch that sorts with a comparator cannot begin after an object. Sort by stored values, "
-          + "or use an offset.")
+        "A fetch that is sorted with a comparator cannot start after a given object. Sort by "
+          + "stored values, or use an offset.")
     }
     if object.isFault { context.fire(object) }
     try context.requireReadable()
@@ -60,8 +61,7 @@ extension FetchRequest {
 extension FetchOrder {
   /// The error for a position that belongs to a different sort order.
   static let changed = QueryResolver.unsupported(
-    "The sort descriptors were changed after the position of the page had been set. Call `after` "
-      + "again.")
+    "The sort descriptors have changed since `after` was called. Call `after` again.")
 
   /// Returns a condition that holds for the objects after a position.
   ///

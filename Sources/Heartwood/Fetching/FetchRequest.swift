@@ -55,7 +55,7 @@ public struct FetchRequest<M: ManagedObject> {
     let name: String
     /// The paths of the properties by which the objects are sorted, most significant first.
     let order: [(path: String, isReversed: Bool)]
-    /// The number of variables that the column expressions need.
+    /// The number of variables needed by the column expressions.
     var variableCount = 1
   }
 
@@ -131,13 +131,13 @@ public struct FetchRequest<M: ManagedObject> {
     return isBeyond ? nil : end
   }
 
-  /// Returns the elements of a list that the offset and the limit select.
+  /// Returns the elements selected from a list by the offset and the limit.
   func page<Element>(of all: [Element]) -> [Element] {
     guard offset > 0 || limit != nil else { return all }
     let rest = all.dropFirst(offset)
     return Array(limit.map { rest.prefix($0) } ?? rest)
   }
 
-  /// Returns the number of objects that the offset and the limit select from a total.
+  /// Returns how many of `total` objects the offset and the limit select.
   func pageCount(of total: Int) -> Int { min(max(0, total - offset), limit ?? .max) }
 }

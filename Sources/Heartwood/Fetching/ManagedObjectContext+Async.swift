@@ -44,7 +44,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Creates objects for the rows that another thread read.
+  /// Creates objects for the rows read by another thread.
   ///
   /// If the context has changed in the meantime, the method fetches again instead.
   private func finishFetch<M: ManagedObject>(

@@ -175,8 +175,8 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Returns a new root context without changes, which reads each store in the same generation as
-  /// this context.
+  /// Returns a new, unchanged root context that reads each store at the same generation as this
+  /// context.
   private func unchangedContext() throws -> ManagedObjectContext {
     let root = ManagedObjectContext(group)
     for attached in group.attachedStores {
@@ -196,7 +196,7 @@ extension ManagedObjectContext {
   /// The maximum number of objects for which memory is reserved in advance.
   private static let maxReservedCount = 1 << 20
 
-  /// Returns the objects for all rows that a plan examines, sorted by number.
+  /// Returns the objects for all rows examined by a plan, sorted by number.
   private func everyObject(_ plan: FetchPlan) throws -> [ManagedObject] {
     fastPaths.fetchCount += 1
     let view = try currentView()
@@ -250,7 +250,7 @@ extension ManagedObjectContext {
     try write(ContextLog.Fetch(plan: plan, explanation: explanation))
   }
 
-  /// Creates the objects with the given numbers, or updates them from their rows as a fetch does.
+  /// Creates the objects with the given numbers, or updates them from their rows as a fetch would.
   ///
   /// The rows of each entity are read in ascending order. Numbers without a row are skipped.
   ///
@@ -274,7 +274,7 @@ extension ManagedObjectContext {
 
   // MARK: Prefetching
 
-  /// Loads the related objects that a request prefetches.
+  /// Loads the related objects to be prefetched for a request.
   func prefetch<M: ManagedObject>(for request: FetchRequest<M>, _ objects: [M]) throws {
     guard !request.relationshipKeyPathsForPrefetching.isEmpty else { return }
     let entity = try model.schema.requiredEntity(of: M.self)
@@ -283,7 +283,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Loads the objects to which `objects` refer through the relationship at a key path.
+  /// Loads the objects related to `objects` through the relationship at a key path.
   private func prefetch(
     _ keyPath: AnyKeyPath, _ entity: EntityDescription, _ objects: [ManagedObject]
   ) throws {

@@ -130,8 +130,8 @@ extension ManagedObjectContext {
     _ content: CandidateContent, for child: ManagedObjectContext, hidesObjects: Bool
   ) throws -> [Candidate] {
     // An object that the child has not changed usually matches in the child if it matches in this
-    // context. The result can differ, however, if the conditions depend on other objects that the
-    // child has changed, or if the child hides objects from relationships. In both cases, evaluate
+    // context. However, the result can differ if the conditions depend on other objects that the
+    // child has changed, or if the child hides objects from relationships. In these cases, evaluate
     // the conditions again for every object.
     let reevaluatesAll =
       includesPendingChanges && child.hasOwnChanges && (plan.dependsOnOtherObjects || hidesObjects)

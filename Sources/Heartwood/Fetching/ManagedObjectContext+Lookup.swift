@@ -15,7 +15,7 @@ extension ManagedObjectContext {
   /// - Throws: `unknownProperty` if the attribute is not unique; any error from reading rows;
   ///   ``faultError``.
   /// - Complexity: Reads one index entry and one row. Each call first processes the changes since
-  ///   the previous call, so finding or creating n objects takes O(n log n).
+  ///   the previous call, so finding or creating n objects takes O(n log n) time.
   public func existingObject<M: ManagedObject, Value: AttributeValue>(
     where keyPath: KeyPath<M, Value>, equals value: Value
   ) throws -> M? {
@@ -59,8 +59,9 @@ extension ManagedObjectContext {
     else {
       throw ObjectGraphError(
         .unknownProperty,
-        "Objects cannot be looked up by this value of \(entity.name).\(property.name). Use an "
-          + "attribute that is unique by itself, and a shorter value.")
+        "Objects cannot be looked up by this value of \(entity.name).\(property.name), because the "
+          + "value is too long or the attribute is not unique by itself. Use a shorter value or "
+          + "another attribute.")
     }
     if value.isNotANumber { return nil }
     return try object(with: value, of: property, index) { object in
@@ -85,7 +86,7 @@ extension ManagedObjectContext {
     return found
   }
 
-  // MARK: Fetches that are lookups
+  // MARK: Lookup requests
 
   /// Returns the unique value that a request looks up, and the index that contains the value.
   ///
@@ -106,8 +107,8 @@ extension ManagedObjectContext {
       (property, value) = (name.property(of: entity), constant.value)
     default: return nil
     }
-    // Use a fetch for other types, because their values have several representations or need a
-    // conversion.
+    // Look up only values of these types. Use a fetch for other types, because their values need a
+    // conversion or can be represented in several ways.
     switch (property?.fieldStorageType, value) {
     case (.string, .string), (.uuid, .uuid), (.int64, .integer): break
     default: return nil

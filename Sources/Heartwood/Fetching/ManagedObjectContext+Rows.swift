@@ -46,7 +46,7 @@ extension ManagedObjectContext {
     let values: RowValues = { plan, model in
       try columns.expressions.map { try plan.value(of: $0, model) }
     }
-    // Discover the columns by decoding the first row, before all rows are read.
+    // Decode one row first, to determine the columns before all rows are read.
     var first = request
     (first.sortDescriptors, first.fetchLimit, first.fetchOffset) = ([], 1, 0)
     repeat {

@@ -1,6 +1,6 @@
 /// The key of a group of objects, and the values aggregated over the group.
 public struct AggregateGroup<Key, Values> {
-  /// The value that all objects in the group share.
+  /// The value shared by all objects in the group.
   public let key: Key
   /// The aggregated value, or a tuple if there are several values.
   public let values: Values
@@ -117,7 +117,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// A function that takes a request's plan and returns the functions that read an object's values.
+  /// A function that takes a request's plan and returns functions that read an object's values.
   typealias RowValues = (FetchPlan, StoreModel) throws -> [QueryTerm.Value]
 
   /// Returns a function that creates readers for the values at the given key paths.

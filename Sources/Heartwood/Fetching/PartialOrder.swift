@@ -1,9 +1,9 @@
-// Supports indexes that order rows only by the leading sort descriptors. Such an index yields its
-// rows in groups. Each group is sorted, and groups beyond the limit are not read.
+// This file supports indexes that order rows only by the leading sort descriptors. Such an index
+// yields its rows in groups. Each group is sorted, and groups beyond the limit are not read.
 
 extension IndexUse {
-  /// Returns the number of leading sort terms that the index order satisfies, and whether the
-  /// entries must be read backwards.
+  /// Returns the number of leading sort terms satisfied by the index order, and whether the entries
+  /// must be read backwards.
   ///
   /// Returns `nil` if the index does not order the entries by any leading term.
   func leadingTerms(of order: FetchOrder) -> (count: Int, isBackwards: Bool)? {

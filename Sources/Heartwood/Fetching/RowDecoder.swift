@@ -174,7 +174,7 @@ private struct ValueContainer: SingleValueDecodingContainer, Decoder {
       type,
       DecodingError.Context(
         codingPath: path,
-        debugDescription: "The value is nil. Declare the property as an optional."))
+        debugDescription: "The value is nil. Declare the property as optional."))
   }
 
   func decodeNil() -> Bool { value.isNull }

@@ -88,15 +88,15 @@ struct RowSearch {
     }
   }
 
-  /// Returns the numbers of the rows that the path finds, in ascending order, or `nil` for a full
+  /// Returns the numbers of the rows found by the path, in ascending order, or `nil` for a full
   /// scan.
   func numbers(_ scope: QueryScope) throws -> [ObjectNumber]? {
     switch path.kind {
     case .text(let search):
       try scope.textRun(search)?.numbers().filter { plan.includes($0) } ?? []
     case .everyRow: nil
-    // Skip temporary numbers. An object with such a number has no row, even if the number has the
-    // same row bits as an existing row.
+    // Skip temporary numbers. An object with a temporary number has no row, even if an existing row
+    // has the same row bits.
     case .objects(let numbers):
       Set(numbers).filter { !$0.isTemporary && plan.includes($0) }.sorted()
     case .index(let use): try numbers(use).sorted()
@@ -116,7 +116,7 @@ struct RowSearch {
     return result
   }
 
-  /// Calls `body` with each index entry that the keys and ranges of `use` cover, until `body`
+  /// Calls `body` with each index entry covered by the keys and ranges of `use`, until `body`
   /// returns `false`.
   ///
   /// - Parameter body: A closure that is called with the object number and the key of each entry.

@@ -31,7 +31,7 @@ extension FetchOrder {
 
     subscript(position: Int) -> StoredValue {
       guard position == 0 else { return rest[position - 1] }
-      guard let first else { preconditionFailure("The order has no terms.") }
+      guard let first else { preconditionFailure("A sort order must have at least one term.") }
       return first
     }
   }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The properties of an exported row, in the order in which the class declares them.
+/// The properties of an exported row, in the order of their declaration.
 struct ExportedColumns {
   struct Column {
     let property: PropertyDescription

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The properties that an import from JSON objects can set, and the JSON keys of those properties.
+/// The properties that an import from JSON objects can set, and their JSON keys.
 final class ImportPlan: @unchecked Sendable {
   // A decoder's `userInfo` requires `Sendable`. The conformance is `@unchecked` because only the
   // importing thread uses the plan.
@@ -8,7 +8,7 @@ final class ImportPlan: @unchecked Sendable {
     let property: PropertyDescription
     /// The path to the value.
     let keys: [ImportKey]
-    /// The path to the value under the property's other name, if values with this name are
+    /// The path to the value under the property's other name, if values under that name are
     /// accepted.
     var otherKeys: [ImportKey] = []
   }
@@ -17,10 +17,10 @@ final class ImportPlan: @unchecked Sendable {
   let fields: [Field]
   /// The attributes by which an object can be found.
   let uniqueProperties: [PropertyDescription]
-  /// A Boolean value that indicates whether rows list the keys that do not correspond to a
+  /// A Boolean value that indicates whether each row records the keys that do not correspond to a
   /// property.
   var reportsIgnoredKeys = false
-  /// The names of the properties whose values are accepted under their other names, keyed by the
+  /// The names of the properties whose values are also accepted under another name, keyed by that
   /// other name.
   private let names: [String: String]
   /// The first keys of all paths.
@@ -51,7 +51,7 @@ final class ImportPlan: @unchecked Sendable {
     let ownNames = Set(entity.properties.map(\.name))
     var knownKeys = Set(fields.compactMap { $0.keys.first?.stringValue })
     for (position, field) in fields.enumerated() {
-      // Do not accept the other name if it is the name of another property.
+      // Ignore `otherName` if another property already has that name.
       guard let name = field.property.otherName, !ownNames.contains(name),
         field.keys.map(\.stringValue) == field.property.importKeys.map(\.stringValue)
       else { continue }
@@ -198,7 +198,7 @@ struct ImportedRow {
     return field.otherKeys.isEmpty ? nil : try Self.container(of: field.otherKeys, in: container)
   }
 
-  /// Returns the object that contains the value at a path of keys, or `nil` if there is no value.
+  /// Returns the object that contains the value at a key path, or `nil` if there is no value.
   private static func container(
     of keys: [ImportKey], in container: KeyedDecodingContainer<ImportKey>
   ) throws -> (KeyedDecodingContainer<ImportKey>, ImportKey)? {
@@ -283,13 +283,13 @@ extension ImportedRow {
           + "object could belong to several entities: \(names). Import this object first."))
   }
 
-  /// Returns the error for a key that the row lacks.
+  /// Returns the error for a key that is missing from the row.
   func missing(_ key: ImportKey, _ reason: String) -> DecodingError {
     .keyNotFound(key, DecodingError.Context(codingPath: path, debugDescription: reason))
   }
 }
 
-/// A JSON element, decoded with the plan that the decoder's `userInfo` contains.
+/// A JSON element, decoded with the plan in the decoder's `userInfo`.
 struct ImportedElement: Decodable {
   let row: ImportedRow
 
@@ -298,7 +298,7 @@ struct ImportedElement: Decodable {
 
   init(from decoder: any Decoder) throws {
     guard let plan = decoder.userInfo[Self.planKey] as? ImportPlan else {
-      preconditionFailure("The decoder's userInfo contains no plan.")
+      preconditionFailure("The decoder's userInfo contains no import plan.")
     }
     row = try ImportedRow(plan, try decoder.container(keyedBy: ImportKey.self))
   }

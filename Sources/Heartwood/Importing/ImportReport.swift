@@ -38,7 +38,7 @@ public struct ImportReport: Sendable {
 
   mutating func refuse(_ position: Int, _ path: String, _ error: any Error) {
     refusedCount += 1
-    // Search from the end, because most elements are refused in order.
+    // Search from the end, because elements are usually refused in ascending order of position.
     let index = refusals.lastIndex { $0.position <= position }.map { $0 + 1 } ?? 0
     guard index < Self.refusalLimit else { return }
     refusals.insert(Refusal(position: position, path: path, error: error), at: index)
@@ -47,7 +47,7 @@ public struct ImportReport: Sendable {
 }
 
 extension ImportReport {
-  /// Returns the path to the value that an error concerns, such as `[3].properties.mag`.
+  /// Returns the path to the value that an error refers to, such as `[3].properties.mag`.
   static func path(of error: any Error, _ position: Int) -> String {
     let path: [any CodingKey] =
       switch error as? DecodingError {

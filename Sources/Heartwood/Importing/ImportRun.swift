@@ -9,9 +9,9 @@ struct ImportRun {
 
   /// The positions of the elements that last set the properties of an object.
   private struct Claims {
-    /// The position of the element that has created the object.
+    /// The position of the element that created the object.
     var creation: Int?
-    /// The positions of the elements that have changed properties, keyed by slot.
+    /// The positions of the elements that changed the object's properties, keyed by slot.
     var changes: [Int: Int] = [:]
   }
 
@@ -74,8 +74,8 @@ struct ImportRun {
 
   /// Saves the objects of a batch together.
   ///
-  /// If an element is invalid, all others are still saved together, because an object may take over
-  /// a unique value that an object of another element releases.
+  /// If an element is invalid, the others are still saved together, because one object may take
+  /// over a unique value that another object releases.
   private mutating func save(_ batch: [Element]) throws {
     defer {
       touched = []
@@ -83,8 +83,9 @@ struct ImportRun {
     }
     guard (try? saveTogether(batch)) == nil else { return }
     var rest = batch
-    // Repeat, because the remaining elements can conflict with values that the refused elements
-    // would have released. Each round refuses an element or ends the loop.
+    // Repeat, because refusing elements can cause new conflicts: a refused element no longer
+    // releases its old values, and a remaining element may need one of them. Each round refuses an
+    // element or ends the loop.
     while true {
       context.reset()
       let (outcomes, claims) = try applyValid(&rest)
@@ -92,7 +93,7 @@ struct ImportRun {
         try context.save()
         return count(outcomes)
       } catch let error as StorageError {
-        // Do not refuse an element, because the error comes from the store.
+        // The error comes from the store, so do not refuse an element.
         throw error
       } catch {
         let refused = Self.refused(in: error, claims)
@@ -147,7 +148,7 @@ struct ImportRun {
 
   // MARK: Invalid elements
 
-  /// Applies the valid elements of a batch, and removes and refuses the others.
+  /// Applies the valid elements of a batch, and removes the others from the batch and refuses them.
   ///
   /// - Returns: The effects of the elements, and the positions of the elements that have set the
   ///   properties of each object.
@@ -185,8 +186,8 @@ struct ImportRun {
   /// Returns the positions of the elements to refuse because of conflicts over unique values, in
   /// ascending order.
   ///
-  /// Of two elements that claim the same value, the later element is refused, unless the earlier
-  /// element is refused because of another conflict.
+  /// Of two elements that claim the same value, the later one is refused, unless the earlier one is
+  /// refused because of another conflict.
   private static func refused(
     in error: any Error, _ claims: [ManagedObjectID: Claims]
   ) -> [(position: Int, error: ObjectGraphError)] {
@@ -237,7 +238,7 @@ struct ImportRun {
     return (object, isNew ? .inserted : isChanged ? .updated : .unchanged)
   }
 
-  /// Records that the row sets its properties, even to values that the new object already has.
+  /// Records every property that the row sets, even if the new object already has the same value.
   ///
   /// The save may merge the object into a row that has other values.
   private func recordAssignments(_ row: ImportedRow, of object: ManagedObject) {
@@ -314,7 +315,7 @@ struct ImportRun {
 }
 
 extension ManagedObject {
-  /// Sets an attribute in the same way as the attribute's setter does.
+  /// Sets an attribute in the same way as its setter.
   ///
   /// No observers are notified, because an import's context does not track observation.
   fileprivate func assign(_ value: StoredValue, _ property: PropertyDescription) throws {

@@ -47,7 +47,7 @@ package struct JSONElements {
         try expect(",")
         if try skipSpace() == UInt8(ascii: "]") {
           throw Self.invalid(
-            "The array ends with a comma.")
+            "The array has a trailing comma.")
         }
       }
       state = .array(isFirst: false)
@@ -100,7 +100,7 @@ package struct JSONElements {
       _ = try skipSpace()
       _ = try value(isKept: false)
     }
-    throw Self.invalid("The outermost object has no key named \(key).")
+    throw Self.invalid("The key \(key) was not found.")
   }
 
   /// Throws if anything follows the array.
@@ -138,7 +138,7 @@ package struct JSONElements {
 
   private mutating func expect(_ character: Unicode.Scalar) throws {
     guard try skipSpace() == UInt8(ascii: character) else {
-      throw Self.invalid("The character \"\(character)\" is missing at byte \(byteCount).")
+      throw Self.invalid("The character \"\(character)\" was expected at byte \(byteCount).")
     }
     take()
   }
@@ -184,6 +184,6 @@ package struct JSONElements {
     return bytes
   }
 
-  /// The bytes that end a number, `true`, `false` or `null`.
+  /// The bytes that terminate a number, `true`, `false` or `null`.
   private static let endsScalar = Set(" \t\n\r,:]}".utf8)
 }

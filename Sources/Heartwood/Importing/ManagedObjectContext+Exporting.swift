@@ -10,7 +10,7 @@ extension ManagedObjectContext {
   /// All rows come from one generation. Unsaved changes are included, unless the request excludes
   /// them. A relationship is exported as the value of its destination's unique attribute. If the
   /// destination has several unique attributes, the relationship is exported as a JSON object that
-  /// contains one of them. The JSON that this method writes can be imported. The export omits the
+  /// contains one of them. JSON written by this method can be imported. The export omits the
   /// objects' classes and any relationship to objects without unique attributes. The export also
   /// omits properties that only a subclass declares. To include these properties, export each class
   /// separately.

@@ -35,7 +35,7 @@ package struct CSVRecords {
       case nil, UInt8(ascii: "\n"): return fields
       default:
         throw Self.invalid(
-          "The closing quotation mark of a field is followed by other text.")
+          "A field contains text after its closing quotation mark.")
       }
     }
   }
@@ -44,8 +44,8 @@ package struct CSVRecords {
     var skipped: [UInt8] = []
     for byte in [0xEF, 0xBB, 0xBF] as [UInt8] {
       guard try peek() == byte else {
-        // Put the skipped bytes back, because they begin a character instead of forming a byte
-        // order mark.
+        // Put the skipped bytes back, because they are not a byte order mark but the beginning of a
+        // character.
         chunk = skipped + chunk[position...]
         position = 0
         return
@@ -88,7 +88,7 @@ package struct CSVRecords {
 
   private func append(_ byte: UInt8, to bytes: inout [UInt8]) throws {
     guard bytes.count < maxFieldByteCount else {
-      throw Self.invalid("A field exceeds \(maxFieldByteCount) bytes.")
+      throw Self.invalid("A field is longer than \(maxFieldByteCount) bytes.")
     }
     bytes.append(byte)
   }

@@ -1,4 +1,5 @@
-/// The object graph keyspaces that are identified by their contents because their names are lost.
+/// The keyspaces of the object graph, identified by their contents because their names have been
+/// lost.
 ///
 /// A keyspace is renamed only if exactly one name is possible for it.
 struct LostKeyspaces {
@@ -54,7 +55,7 @@ struct LostKeyspaces {
     report.notes.append("The keyspace \(name) was recognised by its contents as \(known).")
   }
 
-  // MARK: Recognising
+  // MARK: Recognising keyspaces
 
   /// Finds the keyspace of the model.
   mutating func findModel() throws {
@@ -76,8 +77,7 @@ struct LostKeyspaces {
       guard !entries.isEmpty else { continue }
       candidates[name] = Self.possibleNames(entries, stored, model).filter { !names.contains($0) }
     }
-    // Repeat, because assigning a name to one keyspace rules out the same name for every other
-    // keyspace.
+    // Repeat, because assigning a name to one keyspace rules out that name for all other keyspaces.
     func clearCandidate() -> (key: String, value: [String])? {
       candidates.first { name, possible in
         possible.count == 1
@@ -96,15 +96,15 @@ struct LostKeyspaces {
     _ entries: [Entry], _ stored: StoredModel, _ model: StoreModel
   ) -> [String] {
     if entries.allSatisfy({ $0.numbers.count == 1 }) {
-      // Distinguish row IDs, which are eight bytes long, from records, which are longer.
+      // Keyspaces of row IDs contain eight-byte values. Records are longer.
       if entries.allSatisfy({ $0.value.count == 8 }) {
         return entries.allSatisfy({ isNextRow($0, stored) }) ? [StoredModel.rowsKeyspace] : []
       }
       return model.entities.filter { isRow(of: $0, entries, stored) }.map(\.keyspace)
     }
     guard entries.allSatisfy({ $0.numbers.count == 2 }) else { return [] }
-    // Recognise transaction numbers. An object number contains an entity number, so it is greater
-    // than any transaction number.
+    // Recognise transaction numbers. Object numbers are greater than any transaction number,
+    // because they contain an entity number.
     if entries.allSatisfy({ $0.numbers[0] <= ObjectNumber.maxRow }) {
       return [HistoryFormat.keyspace]
     }
@@ -121,7 +121,7 @@ struct LostKeyspaces {
     return names.sorted()
   }
 
-  /// Returns whether an entry can contain an entity's next row ID.
+  /// Returns whether an entry could contain an entity's next row ID.
   ///
   /// The result is `false` for entries of unique indexes, because object numbers are higher than
   /// row IDs.
@@ -131,7 +131,7 @@ struct LostKeyspaces {
       && stored.entities.contains { $0.number == entry.numbers[0] }
   }
 
-  /// Returns whether all entries can be rows of an entity.
+  /// Returns whether all entries could be rows of an entity.
   ///
   /// Each entry must be decodable. An entry in the entity's latest layout must also be identical to
   /// a new encoding of its values.

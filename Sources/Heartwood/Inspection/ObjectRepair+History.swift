@@ -1,5 +1,5 @@
 extension ObjectRepair {
-  /// Removes the history through the last transaction that may lack entries.
+  /// Removes the history up to and including the last transaction that may lack entries.
   ///
   /// A consumer that has not read these transactions must fetch everything again, as after any
   /// deletion from the history.

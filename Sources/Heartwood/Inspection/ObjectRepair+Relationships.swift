@@ -31,7 +31,7 @@ extension ObjectRepair {
 
   // MARK: Lists
 
-  /// A to-many relationship with a list of members, as its declaring entity describes it.
+  /// A to-many relationship with a list of members, as described by the entity that declares it.
   private struct List {
     let keyspace: String
     let isOrdered: Bool

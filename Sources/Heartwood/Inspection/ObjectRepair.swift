@@ -3,11 +3,12 @@ import Foundation
 /// A repair that makes the objects in a salvaged store consistent after rows or entries have been
 /// lost.
 ///
-/// Everything that the rows determine is recomputed: indexes, unique constraints and the members of
-/// to-many relationships. References to lost rows become `nil`, regardless of the delete rule.
-/// Derived attributes are recomputed when a program next opens the store with its own classes.
+/// Everything that can be derived from the rows is recomputed: indexes, unique constraints and the
+/// members of to-many relationships. References to lost rows become `nil`, regardless of the delete
+/// rule. Derived attributes are recomputed when a program next opens the store with its own
+/// classes.
 package final class ObjectRepair {
-  /// The changes that the repair made to objects.
+  /// The changes made to objects by the repair.
   ///
   /// Losses that the salvage report lists are not included.
   package struct Summary: Sendable {
@@ -81,8 +82,8 @@ package final class ObjectRepair {
     guard !report.isComplete else { return repair.summary }
     if declarations == nil {
       repair.notes.append(
-        "The declarations of the entities are lost. The next program that opens the store with its "
-          + "classes writes them again.")
+        "The declarations of the entities are lost. The next program that opens the store with the "
+          + "entity classes will write them again.")
     }
     try repair.run(&report)
     report.notes += repair.notes
@@ -118,8 +119,8 @@ package final class ObjectRepair {
   /// Reads the store's model, or returns `nil` if there is none.
   ///
   /// Without the model, the entities of the rows are unknown. The method then renames the row
-  /// keyspaces so that a program that opens the store does not mistake the rows for another model's
-  /// rows.
+  /// keyspaces so that a program that opens the store does not mistake them for rows of another
+  /// model.
   private static func model(
     in store: Store, _ report: inout SalvageReport
   ) throws -> StoredModel? {

@@ -14,13 +14,13 @@ struct StoredImport {
   private var run: BatchRun
   /// The pending changes, keyed by unique value.
   private var owners: RowChanges.Owners = [:]
-  /// The previous states of the changes that the current element affects.
+  /// The previous states of the changes affected by the current element.
   private var undo: [ObjectNumber: RowChange.Request] = [:]
   /// The relationships to set later, because their target objects do not exist yet.
   private var postponed: [Postponed] = []
   /// A Boolean value that indicates whether all elements have been applied.
   ///
-  /// Once all elements have been applied, an object that is still missing will not arrive.
+  /// After that, an object that is still missing will never be added.
   private var isComplete = false
   private var report = ImportReport()
 
@@ -108,10 +108,11 @@ struct StoredImport {
     owners = [:]
   }
 
-  /// Writes the pending changes if they may affect the current members of a relationship that a row
-  /// sets.
+  /// Writes the pending changes if they may affect the current members of a relationship set by a
+  /// row.
   ///
-  /// The members that a row adds and removes are determined from the written members.
+  /// To determine which members a row adds and removes, the import reads the members that have
+  /// already been written.
   private mutating func flushRelationships(before row: ImportedRow) throws {
     guard row.setsMembers else { return }
     if run.changes.list.contains(where: { !$0.members.isEmpty || !$0.edited.isEmpty }) {

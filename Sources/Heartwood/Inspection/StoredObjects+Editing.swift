@@ -1,7 +1,7 @@
 /// The difference between two states of an object.
 package struct ObjectDifference: Encodable, Sendable {
   package let id: String
-  /// `inserted`, `updated` or `deleted`.
+  /// The kind of change: `inserted`, `updated` or `deleted`.
   package let operation: String
   /// The values before the change.
   ///
@@ -37,8 +37,8 @@ extension StoredObjects {
   ///
   /// - Parameters:
   ///   - texts: The new values as strings, keyed by name. `nil` represents the absence of a value.
-  ///   - commits: Whether the changes are committed, rather than only returned.
-  /// - Returns: All objects that the call changes.
+  ///   - commits: Whether to commit the changes instead of only returning them.
+  /// - Returns: All objects changed by the call.
   /// - Throws: `unknownProperty` or `constraintConflict`; `validation` if a string does not
   ///   represent a value of the attribute's type; `foreignObject` if there is no such object; any
   ///   error from writing the store.

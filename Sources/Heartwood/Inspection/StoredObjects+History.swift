@@ -21,7 +21,7 @@ extension StoredObjects {
   /// Returns the number of the newest transaction that was deleted from the history, and the number
   /// of the newest transaction.
   ///
-  /// A number is 0 if there is no such transaction.
+  /// Either number is 0 if there is no such transaction.
   package func historyBounds() throws -> (deleted: Int64, newest: Int64) {
     let reader = HistoryReader(snapshot, model)
     return (try reader.oldestPosition().sequence, try reader.newestPosition().sequence)
@@ -38,8 +38,8 @@ extension StoredObjects {
       let first = oldest.map { QueryGenerationToken(generation: $0.token) } ?? own
       return try container.versions(of: id, from: first)
     } catch let error as ObjectGraphError where error.kind == .incompatibleSchema {
-      // Read only this generation. The model changed either between the oldest readable generation
-      // and this one, or after this one.
+      // The model has changed since the oldest readable generation, so read only this generation.
+      // If the model has changed since this generation too, return no versions.
       return (try? container.versions(of: id, from: own, to: own)) ?? []
     }
   }

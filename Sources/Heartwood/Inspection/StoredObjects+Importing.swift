@@ -18,7 +18,7 @@ extension StoredObjects {
   ///     first unique attribute that is not optional.
   ///   - skipsInvalid: Whether elements that cannot be decoded, or that violate a rule of the
   ///     model, are listed in the report instead of ending the import.
-  ///   - progress: A closure that is called with the number of elements so far, about once per
+  ///   - progress: A closure that is called with the number of elements read so far, about once per
   ///     thousand elements.
   ///   - rewind: A closure that returns to the beginning of the text. The method calls the closure
   ///     if an element turns out to be invalid only after the end of the text. The elements are
@@ -112,8 +112,8 @@ extension StoredObjects {
       names.isEmpty
         ? "\(entity.name) has no attribute that is unique by itself, so elements cannot be matched "
           + "with objects. Declare a Unique rule for one attribute."
-        : "\(name ?? "") is not an attribute of \(entity.name) that is unique by itself. Use one "
-          + "of: \(names).")
+        : "\(name ?? "") is not an attribute of \(entity.name), or is not unique by itself. Use "
+          + "one of: \(names).")
   }
 }
 

@@ -1,7 +1,7 @@
 package import Foundation
 
-/// The objects in one generation of a store, read with the model that the store contains instead of
-/// the program's classes.
+/// The objects in one generation of a store, read using the model in the store instead of the
+/// program's classes.
 ///
 /// An instance must be used on one thread at a time.
 package final class StoredObjects {
@@ -78,8 +78,8 @@ package final class StoredObjects {
 
   /// Calls `body` with the values of the given columns for each object that matches a query.
   ///
-  /// - Parameter columns: Values in the format language, such as `name`, `team.name` or
-  ///   `members.@count`, and `nil` for the ID of the object.
+  /// - Parameter columns: Expressions in the format language, such as `name`, `team.name` or
+  ///   `members.@count`, or `nil` for the ID of the object.
   /// - Throws: `predicateSyntax`, `unknownProperty` or `unsupportedPredicate` if a column or the
   ///   condition is invalid; any error from `body` or from reading rows.
   /// - Complexity: The same as for a fetch. Memory use grows with the number of objects only if the
@@ -108,7 +108,7 @@ package final class StoredObjects {
       case .values:
         let column = column ?? "SELF"
         throw QueryResolver.unsupported(
-          "\(column) has several values for each object, so it cannot be a column. Use "
+          "\(column) has several values for each object, so it cannot be used as a column. Use "
             + "\(column).@count or another aggregate.")
       }
     }

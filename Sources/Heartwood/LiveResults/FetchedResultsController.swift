@@ -152,7 +152,7 @@ public final class FetchedResultsController<M: ManagedObject>: Observable {
     return list.objects(in: position..<position + 1).first as? M
   }
 
-  /// Returns the position of an object, or `nil` if the object is not in the list.
+  /// Returns the position of an object, or `nil` if it is not in the list.
   ///
   /// - Complexity: O(log n).
   public func index(of object: M) -> Int? {
@@ -163,8 +163,7 @@ public final class FetchedResultsController<M: ManagedObject>: Observable {
     object.source === list.storeContext ? list.position(of: object.number) : nil
   }
 
-  /// Returns the position of the object with the given ID, or `nil` if the object is not in the
-  /// list.
+  /// Returns the position of the object with the given ID, or `nil` if it is not in the list.
   ///
   /// - Complexity: O(log n).
   public func index(of id: ManagedObjectID) -> Int? {
@@ -200,8 +199,8 @@ public final class FetchedResultsController<M: ManagedObject>: Observable {
     return object
   }
 
-  /// Returns an object's section and its position in that section, or `nil` if the object is not in
-  /// the list.
+  /// Returns an object's section and its position in that section, or `nil` if it is not in the
+  /// list.
   ///
   /// - Complexity: O(sections + log n).
   public func indexPath(forObject object: M) -> IndexPath? {
@@ -244,7 +243,7 @@ public final class FetchedResultsController<M: ManagedObject>: Observable {
     }
   }
 
-  /// Records an access to the list for observation tracking, as reading the list does.
+  /// Records an access to the list for observation tracking, as reading the list would.
   package func recordRead() { registrar.access(self, keyPath: \.fetchedObjects) }
 
   /// Returns the list, after merging changes if automatic merging is on.

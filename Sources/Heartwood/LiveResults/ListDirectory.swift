@@ -50,7 +50,7 @@ struct ListDirectory {
       ends[middle] = greatest
     }
 
-    /// Calls `body` for each range that contains the given value, and passes the range's list.
+    /// Calls `body` with the list of each range that contains the given value.
     ///
     /// NaN is treated as part of every range. Comparisons exclude NaN from every range, but a fetch
     /// sorts NaN last, so a list that begins after a certain value may contain NaN.
@@ -79,7 +79,7 @@ struct ListDirectory {
   private let others: [LiveList]
   private let ranges: [Ranges]
 
-  /// The maximum number of lists for which evaluating every list is faster than searching.
+  /// The maximum number of lists for which evaluating all of them is faster than searching.
   private static let fewLists = 8
 
   init(_ lists: [LiveList]) {

@@ -26,7 +26,7 @@ extension LiveList {
           associatedWith: before[placed.entry.number])
       }
     guard let difference = CollectionDifference(changes) else {
-      preconditionFailure("The changes to a live list are inconsistent.")
+      preconditionFailure("The recorded changes to a live list are inconsistent.")
     }
     return difference
   }

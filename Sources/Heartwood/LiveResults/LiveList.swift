@@ -74,7 +74,7 @@ final class LiveList {
   /// The number of objects in the list.
   var count: Int { window.count }
 
-  /// The range of positions in the tree that the list covers.
+  /// The range of positions in the tree covered by the list.
   private var window: Range<Int> { fullWindow.clamped(to: 0..<tree.count) }
 
   /// The range of positions that the request asks for, which may extend beyond the tree.
@@ -109,7 +109,7 @@ final class LiveList {
 
   // MARK: Objects
 
-  /// Returns the position of an object, or `nil` if the object is not in the list.
+  /// Returns the position of an object, or `nil` if it is not in the list.
   func position(of number: ObjectNumber) -> Int? {
     guard let position = tree.position(of: number), window.contains(position) else { return nil }
     return position - window.lowerBound
@@ -230,7 +230,8 @@ final class LiveList {
       if let keys = edit.keys { update.inserted.append(Entry(keys: keys, object: before?.object)) }
     }
     guard !isComplete, let limit = query.limit else { return update }
-    // The objects that follow the last entry of the list are unknown.
+    // Objects beyond the last entry of the list are not known, so drop new entries that belong
+    // there.
     let last = lastEntry(without: update.removed)
     update.inserted.removeAll { entry in
       !(last.map { tree.areInOrder(entry.keys, $0.keys) } ?? false)
@@ -275,8 +276,8 @@ final class LiveList {
     return update
   }
 
-  /// Returns the objects that the list contains after ``commit()`` and that may have changed or are
-  /// new in the list.
+  /// Returns the objects that will be in the list after ``commit()``, limited to those that are new
+  /// or may have changed.
   ///
   /// - Parameter numbers: The objects that may have changed, or `nil` for all objects.
   func preparedMembers(among numbers: Set<ObjectNumber>?) -> [ObjectNumber] {

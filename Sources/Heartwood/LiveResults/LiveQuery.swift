@@ -9,7 +9,7 @@ final class LiveQuery {
   /// The result of a fetch.
   struct Found {
     var entries: [Entry]
-    /// A Boolean value that indicates whether the result is complete, rather than only its
+    /// A Boolean value that indicates whether this is the complete result, rather than only its
     /// beginning.
     var isComplete = true
     /// The values of the objects, if the list belongs to a child context.
@@ -37,15 +37,15 @@ final class LiveQuery {
   /// A Boolean value that indicates whether objects deleted in the context can affect the list
   /// through relationships that omit them.
   let showsDeletions: Bool
-  /// The slot of the property by which ``ListDirectory`` finds the list, and the required ranges of
-  /// the property's values.
+  /// The slot of the property that ``ListDirectory`` uses to find the list, and the required ranges
+  /// of the property's values.
   ///
   /// The property is `nil` if no condition of the request can be used to find the list.
   private(set) var wanted: (slot: Int, ranges: [(lower: StoredValue?, upper: StoredValue?)])?
   private var plan: FetchPlan
   private let makePlan: () throws -> FetchPlan
   private let renumbered: RenumberedObjects
-  /// The number of renumberings that the plan reflects.
+  /// The number of renumberings reflected in the plan.
   private var changeCount: Int
   /// A Boolean value that indicates whether the object numbers in the plan have changed since the
   /// list was fetched.
@@ -113,8 +113,8 @@ final class LiveQuery {
   /// Records that the list was fetched with the current plan.
   func markFetched() { hasNewNumbers = false }
 
-  /// Returns the property to which a plan's most selective demand applies, and the ranges that the
-  /// demand requires.
+  /// Returns the property restricted by a plan's most selective demand, and the required ranges of
+  /// its values.
   ///
   /// Returns `nil` if no demand can be used. The method prefers values to ranges, and ranges with
   /// two bounds to ranges with only one.
@@ -162,7 +162,7 @@ final class LiveQuery {
     return sectionTerm.order(first.keys.values[0], second.keys.values[0]) == 0
   }
 
-  // MARK: Evaluation of one object
+  // MARK: Evaluating one object
 
   /// Returns the sort keys of a row, or `nil` if the row does not match.
   func keys(
@@ -258,7 +258,7 @@ extension ManagedObject {
   ///
   /// If the object is a fault, the method loads the object first.
   func columnValues() throws -> [StoredValue] {
-    // Load a fault first, because a fault's properties contain only declared values.
+    // Load a fault first, because its properties contain only declared values.
     source?.fire(self)
     guard let entity = entityDescription else { return [] }
     var values = entity.properties.map { _ in StoredValue.null }

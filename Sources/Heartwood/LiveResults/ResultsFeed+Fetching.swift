@@ -1,4 +1,4 @@
-// Finds the changed rows, unless refetching the lists is cheaper.
+// This extension finds the changed rows, unless refetching the lists is cheaper.
 extension ResultsFeed {
   /// The minimum number of changed rows for which the feed considers refetching the lists.
   ///
@@ -47,7 +47,7 @@ extension ResultsFeed {
       return isAll ? Set(difference.numbers) : nil
     } catch let error as StorageError where error.kind == .foreignStore {
       // A read-only store reopens its files when another process first opens the store for writing.
-      // Generations from before and after the reopening cannot be compared.
+      // Generations from before the reopening cannot be compared with later ones.
       return nil
     }
   }

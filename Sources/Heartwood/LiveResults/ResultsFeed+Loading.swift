@@ -1,4 +1,5 @@
-// Finds and loads the objects of lists, and rereads loaded objects as a fetch does (F-09).
+// This extension finds and loads the objects of lists, and rereads loaded objects as a fetch does
+// (F-09).
 extension ResultsFeed {
   func registered(_ number: ObjectNumber) -> ManagedObject? {
     storeContext.registered[number]?.takeUnretainedValue()
@@ -81,7 +82,7 @@ extension ResultsFeed {
   func rereadMembers(among numbers: Set<ObjectNumber>?, _ view: StoreView) throws {
     guard storeContext.parent == nil else { return }
     var members: Set<ObjectNumber> = []
-    // The other lists have already reread their objects.
+    // Skip the other lists, which have already reread their objects.
     for list in lists where list.mustFetch || list.query.isWindowed {
       members.formUnion(
         list.preparedMembers(among: numbers).filter { number in

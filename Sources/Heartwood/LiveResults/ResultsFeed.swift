@@ -17,7 +17,7 @@ final class ResultsFeed: ContextFollower {
   private(set) var generation: QueryGenerationToken?
   /// The view of the generation that the lists show, without the context's unsaved changes.
   private(set) var shownView: StoreView?
-  /// The view to which an update in progress moves the lists, or `nil` outside updates.
+  /// The view to which the current update advances the lists, or `nil` if no update is in progress.
   private var nextView: StoreView?
   /// The values that the lists show for objects with unsaved changes.
   ///
@@ -35,7 +35,7 @@ final class ResultsFeed: ContextFollower {
   private var didParentChange = false
   /// The new numbers of objects that were renumbered since the last update, keyed by old number.
   private var renumbered: [ObjectNumber: ObjectNumber] = [:]
-  /// The last numbers of the objects that other objects have replaced since the last update.
+  /// The last numbers of the objects that were replaced since the last update.
   private var replaced: Set<ObjectNumber> = []
   private var isUpdating = false
   /// The number of rows and objects examined so far, for use in measurements.
@@ -70,8 +70,8 @@ final class ResultsFeed: ContextFollower {
 
   /// Returns the view from which to fetch a new list.
   ///
-  /// The result is the view that any other lists show. If the new list showed a newer view, the
-  /// next update would start there, and the other lists would miss the changes in between.
+  /// Any other lists show the same view. If the new list showed a newer view, the next update would
+  /// start there, and the other lists would miss the changes in between.
   private func viewOfNewList() throws -> StoreView {
     // If the lists' view can no longer be read, the next update refetches all lists.
     if !lists.isEmpty, let view = nextView ?? shownView, view.isCurrent { return view }
@@ -97,7 +97,7 @@ final class ResultsFeed: ContextFollower {
     }
   }
 
-  // MARK: Reports of the context
+  // MARK: Reports from the context
 
   func recordChange(of object: ManagedObject, isRefreshed: Bool) {
     // Skip a refreshed object unless a list shows its unsaved changes. All other changes are found
@@ -163,7 +163,7 @@ final class ResultsFeed: ContextFollower {
   /// The changes that an update has prepared, but not applied yet.
   private struct Update {
     let view: StoreView
-    /// The recorded changes that the update covers.
+    /// The recorded changes covered by the update.
     let changed: Set<ManagedObject>
     /// The examined objects, or `nil` if all lists are refetched.
     let numbers: Set<ObjectNumber>?
@@ -183,10 +183,10 @@ final class ResultsFeed: ContextFollower {
     let recorded = changed
     do {
       update = try preparedUpdate(view)
-      // The objects that the update loads may change other objects in `awakeFromFetch`.
+      // Keep later changes, because loading an object can change others in `awakeFromFetch`.
       changed = changed.count == update.changed.count ? [] : changed.subtracting(update.changed)
       try rereadMembers(among: update.numbers, view)
-      // A fault that could not be loaded sets an error without throwing it.
+      // A fault that cannot be loaded records an error instead of throwing it.
       try storeContext.requireReadable()
     } catch {
       changed.formUnion(recorded)
@@ -288,7 +288,7 @@ final class ResultsFeed: ContextFollower {
     for number: ObjectNumber, isHiding: Bool, _ storage: EntityStorage,
     _ directory: ListDirectory, _ view: StoreView
   ) throws -> [LiveList] {
-    // If relationships are hidden, the shown values are in neither the row nor the object.
+    // Neither the row nor the object has the values that are shown while relationships are hidden.
     if directory.coversAll || isHiding || hidingNumbers.contains(number) { return directory.all }
     var search = ListDirectory.Search(directory)
     if let values = shown[number] ?? nil { search.add { values[$0] } }
@@ -363,7 +363,7 @@ final class ResultsFeed: ContextFollower {
 
   // MARK: Objects
 
-  /// Returns the values that the lists show for an object with unsaved changes, or `nil` otherwise.
+  /// Returns the shown values of an object with unsaved changes, or `nil` if it has none.
   private func state(
     of object: ManagedObject
   ) throws -> (number: ObjectNumber, values: [StoredValue]?)? {
@@ -373,8 +373,8 @@ final class ResultsFeed: ContextFollower {
 
   /// Returns the shown values of an object.
   ///
-  /// Returns `.some(nil)` if the object is shown as deleted, and `nil` if the object is shown
-  /// without unsaved changes.
+  /// Returns `.some(nil)` if the object is shown as deleted, and `nil` if it is shown without
+  /// unsaved changes.
   func shownValues(_ number: ObjectNumber) -> [StoredValue]?? { shown[number] }
 
   /// Returns whether an attribute or a to-one relationship of an object has changed.

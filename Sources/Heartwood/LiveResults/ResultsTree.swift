@@ -84,14 +84,14 @@ final class ResultsTree {
 
   // MARK: Lookup
 
-  /// Returns the entry for an object, or `nil` if the object is not in the list.
+  /// Returns the entry for an object, or `nil` if it is not in the list.
   subscript(number: ObjectNumber) -> Entry? {
     leaves[number].map { $0.entries[$0.position(of: number)] }
   }
 
   func contains(_ number: ObjectNumber) -> Bool { leaves[number] != nil }
 
-  /// Returns the position of an object, or `nil` if the object is not in the list.
+  /// Returns the position of an object, or `nil` if it is not in the list.
   func position(of number: ObjectNumber) -> Int? {
     guard let leaf = leaves[number] else { return nil }
     var position = leaf.position(of: number)

@@ -39,16 +39,15 @@ final class ValueChanges {
 
   /// Returns whether an object's values differ from the values that the lists show.
   ///
-  /// - Parameter shown: The values that the lists show, or `nil` if the lists show the values of
-  ///   the row.
+  /// - Parameter shown: The values shown by the lists, or `nil` if these are the values of the row.
   private func differs(
     _ number: ObjectNumber, _ query: LiveQuery, _ shown: [StoredValue]??
   ) throws -> Bool {
     guard let storage = feed.storeContext.model.storage(of: number) else { return false }
     let object = feed.changedObject(number, query)
     if shown == nil, !isReadable {
-      // The lists show the values of a row that can no longer be read. Unsaved edits differ from
-      // these values.
+      // The lists show values from a row that can no longer be read. An unsaved edit always differs
+      // from such a value.
       let isEdited = object?.changes?.originals.isEmpty == false
       return try isEdited || wasWritten(number, storage)
     }

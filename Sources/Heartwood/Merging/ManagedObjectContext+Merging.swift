@@ -1,8 +1,8 @@
 import Foundation
 
 extension ManagedObjectContext {
-  /// A Boolean value that indicates whether the context automatically merges the changes that other
-  /// contexts save.
+  /// A Boolean value that indicates whether the context automatically merges changes saved by other
+  /// contexts.
   ///
   /// Before each fetch and save, the context merges new history transactions as
   /// ``mergeChanges(from:)-(PersistentHistoryTransaction)`` does. Between merges, saves by other
@@ -21,9 +21,9 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Returns the point after which to merge transactions when automatic merging is turned on.
+  /// Returns the point from which automatic merging starts when it is turned on.
   ///
-  /// A pinned context has not seen the transactions after its generation.
+  /// A pinned context has not yet read the transactions after its generation.
   private func firstMerge() throws -> AutoMerge {
     guard case .at(let view) = pin else { return try newestMerge(store.snapshot()) }
     return try view.snapshot.map { try newestMerge($0) } ?? AutoMerge()
@@ -119,8 +119,8 @@ extension ManagedObjectContext {
 
   private func refreshIfStale(_ object: ManagedObject, _ view: StoreView) throws {
     guard let storage = model.storage(of: object.number) else { return }
-    // Read the row even if its version is unchanged, because recomputing a derived attribute does
-    // not change the version.
+    // Read the row even if its version is unchanged, because the version does not change when a
+    // derived attribute is recomputed.
     let isThere: Void? = try view.withRecord(object.number, storage) { record in
       _ = try materialize(object.number, storage, record)
     }
@@ -136,8 +136,8 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Refreshes every child context that merges automatically, so that the child context reflects
-  /// this context's latest save.
+  /// Refreshes every child context that merges automatically, so that it reflects this context's
+  /// latest save.
   func refreshMergingChildren() {
     for child in children {
       if let context = child.context, context.autoMerge != nil { context.refreshAllObjects() }

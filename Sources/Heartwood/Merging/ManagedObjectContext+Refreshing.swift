@@ -1,9 +1,9 @@
 extension ManagedObjectContext {
   /// Turns an object into a fault, or rereads it and keeps its unsaved changes.
   ///
-  /// The method rereads the object only if the object was deleted, or if `mergeChanges` is `true`
-  /// and the object has unsaved changes. A deleted object stays deleted. New objects and unchanged
-  /// faults are not affected.
+  /// The method rereads the object only if it was deleted, or if `mergeChanges` is `true` and the
+  /// object has unsaved changes. A deleted object stays deleted. New objects and unchanged faults
+  /// are not affected.
   ///
   /// - Parameters:
   ///   - object: An object of this context.
@@ -116,15 +116,15 @@ extension ManagedObjectContext {
 
   /// Rereads an object and reapplies its unsaved changes.
   ///
-  /// - Parameter fill: A closure that sets the object's values, and makes them the new base of the
-  ///   changes. The closure returns `false` if the row or the parent's object is missing.
+  /// - Parameter fill: A closure that sets the object's values and makes them the new base of its
+  ///   unsaved changes. The closure returns `false` if the row or the parent's object is missing.
   func reload(
     _ object: ManagedObject, under changes: ObjectChanges, _ fill: () throws -> Bool
   ) throws {
     guard let entity = object.entityDescription else { return }
     var values: [(PropertyDescription, StoredValue)] = []
-    // Keep each target as an object rather than as a number. A new object has only a temporary
-    // number, which a save replaces.
+    // Keep each target as an object rather than as a number, because a save replaces the temporary
+    // number of a new object.
     var references: [ChangedReference] = []
     for (slot, original) in changes.originals {
       let property = entity.properties[slot]
@@ -152,7 +152,7 @@ extension ManagedObjectContext {
     notifyObservers(of: object, as: \.refreshed)
   }
 
-  /// Returns the target of a to-one relationship as an object, without loading a fault's values.
+  /// Returns the target object of a to-one relationship, which may be a fault.
   private func loadedTarget(
     of object: ManagedObject, _ property: PropertyDescription
   ) -> ToOneTarget {
@@ -250,7 +250,7 @@ extension ManagedObjectContext {
       in: model.memberKeyspace(property, of: entity), [.integer(object.number.bits)])
   }
 
-  // MARK: The inverse
+  // MARK: The inverse relationship
 
   /// Adjusts the unsaved edit to a reference that another context has also changed.
   ///

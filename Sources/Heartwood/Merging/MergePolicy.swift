@@ -24,17 +24,17 @@ public struct MergePolicy: Sendable {
   public static let mergeByPropertyStoreTrump = MergePolicy(.storeTrump)
   /// A policy that saves the value in the context if both sides changed a property.
   public static let mergeByPropertyObjectTrump = MergePolicy(.objectTrump)
-  /// A policy that saves objects in conflict with all values from the context.
+  /// A policy that saves all of the context's values for conflicting objects.
   public static let overwrite = MergePolicy(.overwrite)
-  /// A policy that keeps all values from the store for objects in conflict.
+  /// A policy that keeps all of the store's values for conflicting objects.
   public static let rollback = MergePolicy(.rollback)
 
   /// Creates a policy that calls `resolve` to resolve each conflict, property by property.
   ///
   /// The closure is called for each object that this context and another context have both changed.
   /// The closure is also called if one context has changed an object and the other context has
-  /// deleted it. If the closure throws, the save fails with the same error. Properties that the
-  /// closure does not set are merged as with ``mergeByPropertyObjectTrump``.
+  /// deleted it. If the closure throws, the save fails with the same error. Properties not set by
+  /// the closure are merged as with ``mergeByPropertyObjectTrump``.
   ///
   /// ```swift
   /// context.mergePolicy = .custom { conflict in
@@ -77,9 +77,9 @@ public struct MergeConflict: Sendable {
   public let theirReferences: [String: ManagedObjectID]?
   /// A Boolean value that indicates whether the object was deleted in this context.
   public let isDeletedHere: Bool
-  /// The attribute values that the policy chooses, keyed by attribute name.
+  /// The attribute values chosen by the policy, keyed by attribute name.
   public var result: [String: StoredValue] = [:]
-  /// The to-one targets that the policy chooses, keyed by relationship name.
+  /// The to-one targets chosen by the policy, keyed by relationship name.
   public var resultReferences: [String: ManagedObjectID?] = [:]
   /// A Boolean value that indicates whether the save deletes the row.
   ///

@@ -1,4 +1,4 @@
-/// The effect on related objects when an object is deleted.
+/// The effect of deleting an object on its related objects.
 public enum DeleteRule: String, Hashable, Codable, Sendable {
   /// The related objects lose their references to the deleted object.
   case nullify

@@ -11,8 +11,8 @@ public import Foundation
 /// }
 /// ```
 ///
-/// The computed value is visible after the save and replaces any value that the program has set.
-/// The source must not itself be a derived attribute. If there is no source value, the save sets an
+/// The computed value is visible after the save and replaces any value set by the program. The
+/// source must not itself be a derived attribute. If there is no source value, the save sets an
 /// optional attribute to `nil`, and any other attribute to its initial value.
 public struct Derived: EntityRule {
   let attribute: AnyKeyPath
@@ -52,7 +52,7 @@ struct DerivationFormula {
   /// time of the save.
   let compute: ([StoredValue]) throws -> StoredValue?
 
-  /// A Boolean value that indicates whether the function depends on the order of the values.
+  /// A Boolean value that indicates whether the function compares the values with each other.
   var comparesValues: Bool { name == "min" || name == "max" }
 
   static func first(_ values: [StoredValue]) -> StoredValue? { values.first ?? .null }

@@ -80,8 +80,8 @@ public struct Index: EntityRule {
 /// TextIndex(\Note.title, \Note.body, weights: [2, 1], tokenizer: .words(stemming: .english))
 /// ```
 ///
-/// An entity has at most one text index, which may be inherited. Opening a store builds the index
-/// if the index is new, and rebuilds the index if its attributes or its tokenizer have changed.
+/// An entity has at most one text index, which may be inherited. When a store is opened, the index
+/// is built if it is new, and rebuilt if its attributes or tokenizer have changed.
 public struct TextIndex: EntityRule {
   let attributes: [AnyKeyPath]
   let weights: [Double]

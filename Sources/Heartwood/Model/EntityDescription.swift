@@ -108,7 +108,7 @@ final class EntityDescription: @unchecked Sendable {
     !compositeNames.isEmpty && compositeNames.contains(name)
   }
 
-  /// The properties that the entity itself declares.
+  /// The properties declared by the entity itself.
   var ownProperties: ArraySlice<PropertyDescription> {
     properties[(superentity?.properties.count ?? 0)...]
   }
@@ -158,14 +158,13 @@ struct IndexDescription {
   ///
   /// The index also covers the objects of its subentities.
   unowned let entity: EntityDescription
-  /// The position of the index among the indexes that the entity itself declares.
+  /// The position of the index among the indexes declared by the entity itself.
   let position: Int
   let slots: [Int]
   let isUnique: Bool
   /// A Boolean value that indicates whether any of the attributes is derived from related objects.
   ///
-  /// If an attribute is derived from related objects, the index entries can be computed only after
-  /// the related rows have been written.
+  /// If so, the index entries can be computed only after the related rows have been written.
   let isOverRelationship: Bool
 }
 

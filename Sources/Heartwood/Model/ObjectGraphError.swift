@@ -9,9 +9,9 @@ public struct ObjectGraphError: Error, Sendable {
   public struct Kind: Hashable, Sendable {
     let name: String
 
-    /// Another context saved a change to an object after this context had read the object.
+    /// Another context saved a change to an object after this context had read it.
     public static let mergeConflict = Kind(name: "mergeConflict")
-    /// Two objects would have the same values for attributes that the model declares as unique.
+    /// Two objects would have the same values for attributes declared as unique in the model.
     public static let constraintConflict = Kind(name: "constraintConflict")
     /// Validation failed for one or more objects.
     public static let validation = Kind(name: "validation")
@@ -38,7 +38,7 @@ public struct ObjectGraphError: Error, Sendable {
     public static let unsavedRelationships = Kind(name: "unsavedRelationships")
     /// Some of the transactions that follow a history token have been deleted.
     public static let historyExpired = Kind(name: "historyExpired")
-    /// The store that an operation needs was removed from the container.
+    /// The store required by an operation was removed from the container.
     public static let removedStore = Kind(name: "removedStore")
     /// The changes belong to several stores, but one commit can change only one store.
     public static let multipleStores = Kind(name: "multipleStores")
@@ -66,7 +66,7 @@ public struct ObjectGraphError: Error, Sendable {
   public var kind: Kind
   /// An explanation of what happened and what to do about it.
   public var message: String
-  /// The ID of the object concerned, if there is one.
+  /// The ID of the affected object, if there is one.
   ///
   /// If there are several failures, this is the ID from the first failure.
   public var objectID: ManagedObjectID?
@@ -80,7 +80,7 @@ public struct ObjectGraphError: Error, Sendable {
   /// The error that caused the failure, if any, such as an error that `validate` threw.
   public var underlyingError: (any Error)?
 
-  /// The objects and the attributes concerned if the failure is a conflict over unique values.
+  /// The objects and attributes involved, if the failure is a conflict over unique values.
   var uniqueConflict: UniqueConflict?
 
   /// Creates an error.
@@ -138,8 +138,8 @@ extension [ObjectGraphError] {
 extension ObjectGraphError: CustomStringConvertible {
   /// The message, followed by the individual failures.
   ///
-  /// The names of the class and the property precede the message if they are known and the message
-  /// does not contain them.
+  /// If the names of the class and the property are known, they precede the message unless it
+  /// already contains them.
   public var description: String {
     let isNamed = propertyName == nil && entityName.map(message.contains) ?? true
     let subject = [entityName, propertyName].compactMap { $0 }.joined(separator: ".")

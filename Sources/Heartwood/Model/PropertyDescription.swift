@@ -49,8 +49,8 @@ final class PropertyDescription: Sendable {
   /// The property's name in the store.
   var storedName: String { options.storedName ?? name }
 
-  /// The property's other name, under which feeds and imports accept its values too, or `nil` if
-  /// the property has the same name in its class and in the store.
+  /// An alternative name that feeds and imports also accept for the property, or `nil` if the
+  /// property has the same name in its class and in the store.
   ///
   /// Programs use the names in their classes, and tools use the names in the store.
   var otherName: String? {
@@ -102,12 +102,12 @@ struct MemoryField: Sendable {
   let representation: PropertyRepresentation
 }
 
-/// The options with which a property is declared.
+/// The options in a property's declaration.
 struct PropertyOptions: @unchecked Sendable {
-  // The conformance is `@unchecked`, because key paths are not `Sendable`. The conformance is safe,
-  // because the key path of an inverse captures no values and never changes.
+  // The conformance is `@unchecked`, because key paths are not `Sendable`. It is safe, because the
+  // key path of an inverse captures no values and never changes.
   var storedName: String?
-  /// The property's name in its class, or `nil` if the description itself has this name.
+  /// The property's name in its class, or `nil` if this is also the description's `name`.
   var declaredName: String?
   var renamedFrom: [String] = []
   var rules: [AttributeRule] = []

@@ -2,7 +2,7 @@
 ///
 /// - Note: The schema guarantees that each pointer points to an initialised wrapper of the type.
 protocol PropertyStorage: SendableMetatype {
-  /// The in-memory representation of the property, or `other` if no other case applies.
+  /// The in-memory representation of the property, or `other` if none of the other cases applies.
   static var representation: PropertyRepresentation { get }
   static var kind: PropertyDescription.Kind { get }
   /// The destination class of a relationship, or `nil` if the property is not a relationship.
@@ -22,12 +22,12 @@ protocol PropertyStorage: SendableMetatype {
   /// An optional type is treated like the type that it wraps.
   static func isValue(of type: Any.Type) -> Bool
   /// A Boolean value that indicates whether the property is an attribute of a type that the library
-  /// itself can store, rather than of a type that the program defines.
+  /// supports directly, rather than of a type defined by the program.
   static var isStandardType: Bool { get }
-  /// The stored values of the attribute's type in the order that the type's `<` defines.
+  /// All values of the attribute's type, in stored form, in the order defined by the type's `<`.
   ///
-  /// The array is empty if the order is unknown. The property is `nil` if `<` orders the values
-  /// like their stored values, as it does for all standard types.
+  /// The array is empty if the order is unknown. The property is `nil` if `<` orders the values in
+  /// the same way as their stored forms, as it does for all standard types.
   static var valueOrder: [StoredValue]? { get }
   /// Returns the stored representation of the attribute at a location in memory.
   static func value(at location: UnsafeRawPointer) throws -> StoredValue

@@ -44,10 +44,10 @@ enum ClassLayout {
   }
 }
 
-// The following runtime functions also underlie `Mirror`. `Mirror` itself is unsuitable, because it
-// provides values but no offsets, and because a type can customise its mirror.
+// `Mirror` uses the following runtime functions too. `Mirror` itself is unsuitable, because it does
+// not provide offsets, and because a type can customise its mirror.
 
-/// The details that the runtime reports about a field, other than the field's type and offset.
+/// The details of a field, as reported by the runtime, other than its type and offset.
 private struct FieldDetails {
   var name: UnsafePointer<CChar>?
   var free: (@convention(c) (UnsafePointer<CChar>?) -> Void)?

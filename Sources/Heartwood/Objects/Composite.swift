@@ -50,9 +50,9 @@ public struct Composite<Value: CompositeValue> {
 
   /// The attribute's value in an object.
   ///
-  /// If the object is a fault, reading the attribute loads the object first. An element is not
-  /// considered changed if it is set to its value in the object's row or, in a new object, to its
-  /// initial value. An observer of one element is notified when any element changes.
+  /// If the object is a fault, reading the attribute loads the object first. Setting an element to
+  /// its stored value or, in a new object, to its initial value is not considered a change. An
+  /// observer of one element is notified when any element changes.
   @inlinable
   public static subscript<Owner: ManagedObject>(
     _enclosingInstance owner: Owner,
@@ -96,7 +96,7 @@ public struct Composite<Value: CompositeValue> {
 }
 
 extension Composite: PropertyStorage {
-  /// The kind of the property, which is transient because only the property's elements are stored.
+  /// The kind of the property, which is transient because only its elements are stored.
   static var kind: PropertyDescription.Kind { .transient }
   static var composite: (any CompositeValue.Type)? { Value.self }
 }

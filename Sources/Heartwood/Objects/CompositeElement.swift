@@ -73,7 +73,7 @@ struct CompositeElement {
   ///
   /// - Parameters:
   ///   - name: The name of the composite attribute.
-  ///   - options: The options with which the attribute is declared.
+  ///   - options: The options in the attribute's declaration.
   func options(_ name: String, _ options: PropertyOptions) -> PropertyOptions {
     let separator = CompositeDescription.separator
     let storedNames = ([options.storedName ?? name] + options.renamedFrom).flatMap { name in

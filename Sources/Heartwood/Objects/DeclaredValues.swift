@@ -1,12 +1,12 @@
 extension EntityDescription {
-  /// Returns the declared values of a new object, evaluated now.
+  /// Evaluates and returns the declared initial values for a new object.
   ///
-  /// If the entity has no class, the values are those that the store's model records.
+  /// If the entity has no class, the values are those recorded in the store's model.
   func declaredValues() throws -> [StoredValue] {
     try evaluating(properties.map(\.initialValue)) { $0.isAttribute }
   }
 
-  /// Returns the initial values of a further new object.
+  /// Returns the initial values for another new object.
   ///
   /// Only those values that can differ between objects, such as `UUID()`, are evaluated again.
   ///

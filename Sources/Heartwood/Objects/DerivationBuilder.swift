@@ -55,7 +55,7 @@ struct DerivationBuilder {
       destination: destination)
   }
 
-  /// Returns the property that a derivation uses as its relationship or as its source attribute.
+  /// Returns the property used by a derivation as its relationship or source attribute.
   private func named(
     _ keyPath: AnyKeyPath, of source: EntityDescription, for property: PropertyDescription,
     of entity: EntityDescription

@@ -5,12 +5,13 @@ import Synchronization
 /// The recorded objects make it possible to find the added and removed members without comparing
 /// the entire sets.
 ///
-/// Inserting an object into a set hashes the object. Unless the set was replaced with another set,
-/// only hashed objects can therefore be new members. A member can be removed without being hashed.
-/// However, if the hashed objects account for the entire change in the number of members, no other
-/// member was removed. Objects that other threads hash are recorded too, which is harmless.
+/// Inserting an object into a set hashes the object. Therefore, unless the set was replaced with
+/// another one, only hashed objects can be new members. A member can be removed without being
+/// hashed. However, if the hashed objects account for the entire change in the number of members,
+/// no other member was removed. Objects hashed by other threads are recorded too, which is
+/// harmless.
 enum HashRecorder {
-  /// The maximum number of objects that a recording stores.
+  /// The maximum number of objects in a recording.
   ///
   /// If more objects are hashed, comparing the old set with the new one is faster.
   private static let limit = 64

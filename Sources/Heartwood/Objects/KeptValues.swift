@@ -1,10 +1,9 @@
-/// The value of an attribute in the row, kept while the attribute shows a different value in
-/// memory.
+/// An attribute's stored value, kept while the attribute has a different value in memory.
 ///
 /// An object keeps a value if the program cannot decode it or if `awakeFromFetch` has set the
 /// attribute. For example, a value that cannot be decoded may be an enumeration case that exists
-/// only in a later version of the program, or the JSON of a type that has changed. Such an
-/// attribute shows `nil` or its declared value.
+/// only in a later version of the program, or the JSON of a type that has changed. In memory, such
+/// an attribute is `nil` or has its declared value.
 struct KeptValue {
   /// The value in the row, which saves, predicates and comparisons use.
   let stored: StoredValue
@@ -16,8 +15,8 @@ extension ManagedObject {
   /// The stored values of attributes that this program cannot decode, keyed by property name.
   ///
   /// In the object, such an attribute is `nil` if it is optional. Otherwise, it has its declared
-  /// value. The row keeps the stored value until the attribute is set. If the object is a fault,
-  /// the object is loaded before this property is read.
+  /// value. The row keeps the stored value until the attribute is set. Reading this property loads
+  /// the object if it is a fault.
   public final var unreadableValues: [String: StoredValue] {
     if isFault { source?.fire(self) }
     guard let keptValues, let entity = entityDescription else { return [:] }
@@ -29,7 +28,7 @@ extension ManagedObject {
     return result
   }
 
-  /// Returns whether an attribute can be set to a stored value, and sets it.
+  /// Tries to set an attribute to a stored value, and returns whether the value could be decoded.
   private func canDecode(_ value: StoredValue, _ property: PropertyDescription) -> Bool {
     defer { withExtendedLifetime(self) {} }
     return (try? property.storage.setValue(value, at: memory + property.offset)) != nil
@@ -67,8 +66,8 @@ extension ManagedObject {
     keep(KeptValue(stored: value, shown: value), property)
   }
 
-  /// Records the values that the attributes have after `awakeFromFetch`, and discards the kept
-  /// values of those attributes that show their stored values.
+  /// Records the values that the attributes have after `awakeFromFetch`, and discards each kept
+  /// value that equals the attribute's value in memory.
   final func updateKeptValues() {
     guard let keptValues, let entity = entityDescription else { return }
     for (slot, value) in keptValues {
@@ -88,7 +87,7 @@ extension ManagedObject {
     return (try? property.storage.value(at: memory + property.offset)) ?? .null
   }
 
-  /// Discards the kept value of an attribute unless the attribute still shows the same value.
+  /// Discards the kept value of an attribute unless the attribute's value in memory is unchanged.
   final func discardKeptValueIfSet(of property: PropertyDescription) {
     guard let kept = keptValues?[property.slot],
       !shownValue(of: property).isIdentical(to: kept.shown)
@@ -96,7 +95,8 @@ extension ManagedObject {
     discardKeptValue(of: property)
   }
 
-  /// Discards the kept values of the attributes that were set while the object was in no context.
+  /// Discards the kept values of the attributes that were set while the object was not in a
+  /// context.
   final func discardKeptValuesIfSet() {
     guard let keptValues, let entity = entityDescription else { return }
     for slot in keptValues.keys { discardKeptValueIfSet(of: entity.properties[slot]) }
@@ -110,7 +110,7 @@ extension ManagedObject {
 
   /// Copies the kept value of a property from another object.
   ///
-  /// If the other object keeps no such value, this object's kept value is discarded.
+  /// If the other object has no kept value for the property, this object's kept value is discarded.
   final func copyKeptValue(_ property: PropertyDescription, from other: ManagedObject) {
     if keptValues != nil { discardKeptValue(of: property) }
     if let value = other.keptValues?[property.slot] { keep(value, property) }

@@ -12,13 +12,13 @@ public import Observation
 /// }
 /// ```
 ///
-/// An object belongs to one context. An object can be used only in its own context, and by only one
-/// thread at a time. Two objects are equal only if they are the same instance. Each context has its
-/// own object for each row. A fetched object has its values in memory. An object that is reached
+/// An object belongs to one context. It can be used only in that context, and by only one thread at
+/// a time. Two objects are equal only if they are the same instance. Each context has its own
+/// object for each row. A fetched object has its values in memory. An object that is reached
 /// through a relationship may be a *fault*, whose values are loaded when one of its properties is
 /// first used.
 nonisolated open class ManagedObject: Hashable, Identifiable, Observable {
-  /// The extra work that each access to a property requires.
+  /// The extra work required for each property access.
   ///
   /// For most objects, this set is empty.
   // Every property access reads some of the stored variables, so they skip exclusivity checks to
@@ -33,7 +33,7 @@ nonisolated open class ManagedObject: Hashable, Identifiable, Observable {
   ///
   /// A row's version is the base of the transaction that wrote the row. The base of a transaction
   /// is the number of its first frame. In a child context, `version` is the version that the
-  /// parent's object had when this object was filled from the parent's object.
+  /// parent's object had when this object was filled from it.
   @exclusivity(unchecked) final var version: UInt64 = 0
   /// The value of `version` for an object whose row did not exist when the context tried to load
   /// the object.
@@ -44,8 +44,8 @@ nonisolated open class ManagedObject: Hashable, Identifiable, Observable {
   /// When a context is deallocated, it clears this reference in its objects.
   @exclusivity(unchecked) final unowned(unsafe) var source: (any ObjectSource)?
   @exclusivity(unchecked) final var changes: ObjectChanges?
-  /// The stored values of attributes that show a different value in memory without having been
-  /// edited, keyed by slot.
+  /// The stored values of attributes that have a different value in memory although they have not
+  /// been edited, keyed by slot.
   @exclusivity(unchecked) final var keptValues: [Int: KeptValue]?
   /// The object's index in the context's list of changed objects.
   ///

@@ -6,13 +6,12 @@
   import Darwin
 #endif
 
-/// The members that a to-many relationship gains and loses when a new list or set replaces the old
-/// one.
+/// The members added to and removed from a to-many relationship when a new list or set replaces the
+/// old one.
 struct MemberDifference {
   private(set) var removed: [ManagedObject] = []
   private(set) var added: [ManagedObject] = []
-  /// The position at which to insert the added members, in order, after the removed members have
-  /// been taken out.
+  /// The position at which to insert the added members, in order, after all removals.
   ///
   /// The position is `nil` if the list must also be reordered, or if sets were compared.
   private(set) var position: Int?
@@ -49,7 +48,7 @@ struct MemberDifference {
   /// Compares two sets.
   ///
   /// - Parameter hashed: The objects that were hashed during the mutation, or `nil` if they are
-  ///   unknown. Only these objects can have been added.
+  ///   unknown. Only these objects can have been added to the set.
   /// - Complexity: O(hashed) if all added and removed objects were hashed; otherwise O(members).
   init(
     from old: Set<ManagedObject>, to new: Set<ManagedObject>, hashed: [ObjectIdentifier]?
@@ -63,8 +62,8 @@ struct MemberDifference {
         case (true, true), (false, false): continue
         }
       }
-      // Stop if the differences found so far account for the change in count, because there are no
-      // further differences.
+      // All added objects have been found, because inserting an object into a set hashes it. If the
+      // differences account for the change in count, all removed objects have been found too.
       if new.count - old.count == added.count - removed.count { return }
     }
     added = new.filter { !old.contains($0) }

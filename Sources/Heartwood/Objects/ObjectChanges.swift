@@ -8,13 +8,13 @@ final class ObjectChanges {
   /// The members that were added to or removed from each to-many relationship, keyed by slot.
   var members: [Int: MemberChanges] = [:]
   /// The state of the row on which changes from a child context are based, or `nil` if no change is
-  /// based on an older state than the object's version.
+  /// based on a state older than the object's version.
   var earlierState: EarlierState?
   /// The slots of the properties that were set in a new object.
   ///
-  /// The set is used only for entities with unique constraints. The set includes assignments made
-  /// before the insertion or after `awakeFromInsert` has returned. Changes to to-many relationships
-  /// are recorded in ``members`` instead.
+  /// The set is used only for entities with unique constraints. It includes assignments made before
+  /// the insertion or after `awakeFromInsert` has returned. Changes to to-many relationships are
+  /// recorded in ``members`` instead.
   var assigned = SlotSet()
   /// The offsets of the attributes that were set while the object was not in a context.
   var written: [Int] = []
@@ -43,9 +43,9 @@ final class ObjectChanges {
   var isEmpty: Bool { originals.isEmpty && members.isEmpty }
 }
 
-/// A state of a row that is older than the state that the context has read.
+/// An older state of a row than the one that the context has read.
 ///
-/// A child context had read the older state when it changed the object.
+/// A child context had read this older state when it changed the object.
 struct EarlierState {
   /// The version of the row.
   var version: UInt64

@@ -10,7 +10,7 @@ extension ManagedObject {
 
   /// Returns the stored representation of an attribute's value.
   ///
-  /// If the object keeps the value in the row, the method returns the kept value.
+  /// If the object has a kept value for the attribute, the method returns the kept value.
   final func storedValue(_ property: PropertyDescription) throws -> StoredValue {
     if let value = simpleValue(property.memoryField) { return value }
     defer { withExtendedLifetime(self) {} }

@@ -40,7 +40,7 @@ final class ObjectObservation {
     seen = Array(repeating: nil, count: entity.properties.count)
   }
 
-  /// Records that an observer reads a property.
+  /// Records that an observer has read a property.
   func recordRead(_ object: ManagedObject, _ slot: Int, _ value: () -> ObservedValue?) {
     registrar.access(object, keyPath: ObservedProperties.path(slot))
     if seen[slot] == nil { seen[slot] = value() }
@@ -95,7 +95,7 @@ extension ManagedObject {
   /// Makes the object report reads and writes to observers.
   final func becomeObservable() { hooks.formUnion([.observed, .reading, .writing]) }
 
-  /// Reports a change of a property or of its members to the context if the object is observed.
+  /// Reports a change to a property or its members to the context, if the object is observed.
   final func notifyIfObserved(_ property: PropertyDescription) {
     if hooks.contains(.observed) { source?.didChange(self, property) }
   }

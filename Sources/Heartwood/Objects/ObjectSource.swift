@@ -28,7 +28,7 @@ protocol ObjectSource: AnyObject {
   /// Sets an unordered to-many relationship and its inverse.
   ///
   /// - Parameter hashed: The objects that were hashed during the mutation, or `nil` if they are
-  ///   unknown. Only these objects can have been added.
+  ///   unknown. Only these objects can have been added to the set.
   func relate(
     _ object: ManagedObject, _ property: PropertyDescription, to members: Set<ManagedObject>,
     hashed: [ObjectIdentifier]?)

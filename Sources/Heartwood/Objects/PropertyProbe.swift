@@ -40,9 +40,8 @@ final class PropertyProbe: ObjectSource {
       return path
     }
     // If the last component is a computed property, the properties that its getter reads were
-    // recorded instead. Compare the types to detect this case, because the type of the last
-    // recorded property usually differs from the type of the key path. If the types are equal,
-    // compare the values.
+    // recorded instead. Detect this case by comparing the type of the last recorded property with
+    // the type of the key path. These types usually differ. If they are equal, compare the values.
     guard last.property.storage.isValue(of: valueType), isUnchanged else { return nil }
     let isOptional = valueType is any NestableOptional.Type
     for value in last.property.samples where isOptional || !value.isNull {
@@ -105,7 +104,7 @@ final class PropertyProbe: ObjectSource {
     probe.path.append((entity, property))
     probe.owner = object
     if let sample = probe.sample, sample.property === property {
-      // Types with few values may reject the sample. The property then keeps its value.
+      // A type with few values may reject the sample. The property then keeps its value.
       try? property.storage.setValue(sample.value, at: object.memory + property.offset)
     }
   }
@@ -121,7 +120,7 @@ final class PropertyProbe: ObjectSource {
     return probe.prototype(of: entity)
   }
 
-  // MARK: Unused by prototypes
+  // MARK: Not used by prototypes
 
   func fire(_ object: ManagedObject) {}
   func willChange(_ object: ManagedObject, _ property: PropertyDescription) {}
@@ -159,11 +158,11 @@ final class PropertyProbe: ObjectSource {
 }
 
 extension PropertyDescription {
-  /// The values with which a probe tests whether a key path changes the values of an attribute.
+  /// Sample values for testing whether a key path transforms the attribute's value.
   ///
-  /// The values are common ones, because the getter of a computed property may trap if it is called
-  /// with an unusual value. For the same reason, there are no values for types that the program
-  /// defines.
+  /// Only common values are used, because the getter of a computed property may trap if it is
+  /// called with an unusual value. For the same reason, there are no samples for types defined by
+  /// the program.
   fileprivate var samples: [StoredValue] {
     guard case .attribute(let type, let isOptional) = kind, storage.isStandardType else {
       return []

@@ -1,12 +1,11 @@
 import Foundation
 import Synchronization
 
-/// A recorder of the property wrappers in an object that the schema creates.
+/// A recorder of the property wrappers in an object created by the schema.
 ///
 /// Wrappers register when they are initialised. The wrappers of a subclass register before those of
-/// its superclass. The wrappers of a single class register in the order in which they are declared.
-/// The options of a declaration are available only during initialisation, because objects do not
-/// store them.
+/// its superclass. The wrappers of a single class register in declaration order. The options of a
+/// declaration are available only during initialisation, because objects do not store them.
 @usableFromInline
 enum PropertyRecorder {
   /// A Boolean value that indicates whether recording is active.

@@ -7,12 +7,12 @@ import Synchronization
 /// ```
 ///
 /// Superclasses and the destinations of relationships are included automatically, so they need not
-/// be listed. If the classes contain errors, creating a container with the schema throws the
+/// be listed. If the classes contain errors, creating a container with the schema throws these
 /// errors.
 ///
 /// Opening a store that was written with an earlier version of the model migrates the store. If the
-/// schema's version is higher than the store's version, the migration removes properties that the
-/// classes no longer declare.
+/// schema's version is higher than the store's version, the migration removes properties that are
+/// no longer declared.
 ///
 /// A schema may omit a class of the store if none of the schema's classes is related to the omitted
 /// class. The rows of an omitted class stay in the store until a schema names their entity in
@@ -33,7 +33,7 @@ public struct Schema: Sendable {
   /// - Parameters:
   ///   - version: The version of the model.
   ///   - removing: The stored names of entities to remove. These entities no longer have a class.
-  ///     Names that a store does not contain are ignored.
+  ///     Names that do not occur in a store are ignored.
   ///   - types: The classes of the model.
   public init(
     version: Int = 1, removing: Set<String> = [], _ types: ManagedObject.Type...

@@ -20,20 +20,22 @@ extension SchemaBuilder {
       throw refusal("An entity can have only one text index. Remove the other TextIndex rules.")
     }
     guard (1...TextIndexDescription.maxAttributeCount).contains(rule.attributes.count) else {
-      throw refusal("Declare 1 to \(TextIndexDescription.maxAttributeCount) attributes.")
+      throw refusal(
+        "A text index must cover 1 to \(TextIndexDescription.maxAttributeCount) attributes.")
     }
     var slots: [Int] = []
     for keyPath in rule.attributes {
       let property = try content.property(keyPath, of: entity)
       guard case .attribute(.string, _) = property.kind, !slots.contains(property.slot) else {
         throw refusal(
-          "\(property.name) is not a string, or is listed twice. Remove it from the rule.")
+          "\(property.name) is not a string attribute, or is listed twice. List only string "
+            + "attributes, and each only once.")
       }
       slots.append(property.slot)
     }
     guard rule.weights.isEmpty || rule.weights.count == slots.count,
       rule.weights.allSatisfy({ (0...1000).contains($0) })
-    else { throw refusal("Declare one weight from 0 to 1000 for each attribute.") }
+    else { throw refusal("Each attribute must have exactly one weight from 0 to 1000.") }
     guard rule.tokenizer.hasValidName else {
       throw refusal(
         "The name of a custom tokenizer must consist of 1 to 64 letters, digits and hyphens. "

@@ -21,7 +21,7 @@ struct SchemaBuilder {
       position += 1
     }
     checkNames()
-    // Key paths can be resolved only now, because all classes must be known first.
+    // Key paths can be resolved only now, when all classes are known.
     let content = Schema.Content(entities, [])
     for (entity, declaration) in zip(entities, declarations) {
       link(entity, declaration, content)
@@ -163,7 +163,7 @@ struct SchemaBuilder {
     } catch {
       fail(
         "The default value of \(type).\(field.name) could not be encoded. Declare a different "
-          + "value. The error was: \(error)")
+          + "value. Underlying error: \(error)")
       return [.null]
     }
   }
@@ -182,13 +182,13 @@ struct SchemaBuilder {
       if let other = entities[..<position].first(where: { $0.name == entity.name }) {
         fail(
           "The classes \(entity.type) and \(other.type) have the same name, \(entity.name). Rename "
-            + "one of the classes.")
+            + "one of them.")
       }
       var names: Set<String> = []
       for property in entity.properties where !names.insert(property.storedName).inserted {
         fail(
           "Two properties of \(entity.type) have the same name in the store, "
-            + "\(property.storedName). Rename one of the properties.")
+            + "\(property.storedName). Rename one of them.")
       }
     }
   }
@@ -334,7 +334,6 @@ extension PropertyDescription {
     }
     throw ObjectGraphError(
       .invalidModel,
-      "\(name) cannot be indexed, because indexes do not support properties of its type. Remove "
-        + "the rule.")
+      "\(name) cannot be indexed, because indexes do not support its type. Remove the rule.")
   }
 }

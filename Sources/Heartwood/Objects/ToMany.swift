@@ -107,7 +107,7 @@ final class SetChange {
   fileprivate var recording: UInt64 = 0
   /// The storage of the set's elements.
   ///
-  /// The reference is weak, so it becomes `nil` if the set is replaced with another set.
+  /// The reference is weak, so it becomes `nil` if the set is replaced with another one.
   fileprivate weak var storage: AnyObject?
 
   @usableFromInline

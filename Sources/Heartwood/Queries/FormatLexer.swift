@@ -17,7 +17,7 @@ struct FormatToken {
     case end
   }
 
-  /// The kind of argument that a placeholder accepts.
+  /// The kind of argument accepted by a placeholder.
   enum ArgumentKind {
     case value
     case path

@@ -1,8 +1,8 @@
 public import Foundation
 
 // In a `#Predicate`, `localizedStandardContains` ignores case and diacritics, as `CONTAINS[cd]`
-// does in a format string. On Linux, Foundation provides this function but no predicate node for
-// it.
+// does in a format string. On Linux, Foundation provides the function, but not the corresponding
+// predicate node.
 
 #if !canImport(Darwin)
   extension PredicateExpressions {

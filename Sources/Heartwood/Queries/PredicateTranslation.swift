@@ -59,7 +59,7 @@ final class PredicateTranslation {
   }
 
   /// Throws `unsupportedPredicate` if the order of a type's stored values may differ from the order
-  /// that the type's `<` defines.
+  /// defined by the type's `<`.
   ///
   /// Values of enumerations are stored as raw values, such as strings.
   func requireStoredOrder(of type: Any.Type) throws {
@@ -72,10 +72,10 @@ final class PredicateTranslation {
     }
     throw ObjectGraphError(
       .unsupportedPredicate,
-      "A predicate orders values of \(type), but the store contains only their raw values, whose "
-        + "order may differ. If the cases of \(type) have the same order as their raw values, "
-        + "make \(type) conform to CaseIterable. Otherwise, test whether a list of the wanted "
-        + "values contains the value, or compare raw values with QueryPredicate(format:).")
+      "A predicate compares the order of \(type) values, but the store contains only their raw "
+        + "values. If the raw values have the same order as the cases, make \(type) conform to "
+        + "CaseIterable. Otherwise, test whether the value is in a list, or compare raw values "
+        + "with QueryPredicate(format:).")
   }
 
   /// Returns whether all values of a type are in the same order as their stored values.
@@ -134,7 +134,7 @@ final class PredicateTranslation {
     let rootType = Swift.type(of: keyPath).rootType
     // Check for a composite type last, because casting to a protocol takes longer.
     let isOfObject = rootType is ManagedObject.Type
-    // Translate a key path that leads from a composite attribute to one of its elements.
+    // Translate a key path from a composite attribute to one of its elements.
     if !isOfObject, rootType is any CompositeValue.Type, let node = root as? any PathNode,
       let whole = node.path.appending(path: keyPath)
     {

@@ -2,7 +2,7 @@ extension QueryDemand {
   /// The maximum number of subjects to examine for common demands.
   private static let maxSubjectCount = 8
 
-  /// Returns the demands that a disjunction of conditions implies.
+  /// Returns the demands implied by a disjunction of conditions.
   ///
   /// For example, `rank > 3 OR (rank == 3 AND name > "x")` implies that the rank is at least 3.
   ///

@@ -2,7 +2,7 @@
 ///
 /// Every object that matches the predicate passes the test, but other objects may also pass it.
 struct QueryDemand {
-  /// The value that a demand tests.
+  /// The value tested by a demand.
   enum Subject: Hashable {
     /// A property, identified by its slot.
     case property(Int)
@@ -29,7 +29,7 @@ struct QueryDemand {
   /// A Boolean value that indicates whether the range excludes its bound.
   var isStrict = false
 
-  /// Creates the demand that a comparison of a term with a constant implies.
+  /// Creates the demand implied by a comparison of a term with a constant.
   ///
   /// The initialiser returns `nil` if no lookup can test the demand.
   init?(_ term: QueryTerm, _ comparison: QueryComparison, _ constant: StoredValue) {
@@ -107,7 +107,8 @@ extension QueryTerm {
   /// Returns whether a value has the term's storage type and can therefore be looked up in an
   /// index.
   fileprivate func holds(_ value: StoredValue) -> Bool {
-    // An object is compared only with object IDs.
+    // A term without a property can be the fetched object itself, which is compared only with
+    // object IDs.
     guard let property else { return isSubject }
     switch (property.fieldStorageType, value) {
     case (.bool, .bool), (.date, .date), (.uuid, .uuid), (.string, .string), (.bytes, .bytes),

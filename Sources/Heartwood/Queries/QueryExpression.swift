@@ -1,4 +1,4 @@
-/// An expression in a predicate, before the names in the expression are resolved.
+/// An expression in a predicate, before its names are resolved.
 ///
 /// Foundation predicates and format strings are both translated into this form.
 ///

@@ -62,8 +62,8 @@ extension QueryResolver {
       }
     guard isFit else {
       throw Self.unsupported(
-        "\(name) cannot be computed, because each element of \(collection.name) is "
-          + "\(type.phrase). Aggregate another property, or only count the elements.")
+        "\(name) cannot be computed, because each element of \(collection.name) is \(type.phrase). "
+          + "Aggregate another property, or count the elements instead.")
     }
     let result: QueryType =
       switch summary {

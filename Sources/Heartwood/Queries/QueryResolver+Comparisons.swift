@@ -64,8 +64,8 @@ extension QueryResolver {
     guard !first.type.isComparable(with: second.type) else { return }
     throw Self.unsupported(
       "The predicate compares \(first.phrase) with \(second.phrase). Values of these types cannot "
-        + "be compared with each other. Compare single values of the same type. A value of a "
-        + "Codable type can be compared only with nil.")
+        + "be compared. Compare single values of the same type, or compare a value of a Codable "
+        + "type with nil.")
   }
 
   /// Returns a function that reads a term's value and folds its case and diacritics as required by
@@ -159,7 +159,7 @@ extension QueryResolver {
   /// Resolves a test of whether a list of expressions contains a value.
   ///
   /// If an element is not a constant, or if the value is a decimal number, each element is compared
-  /// with the value like the operand of a comparison.
+  /// with the value as in an ordinary comparison.
   func membership(
     _ element: QueryExpression, _ expressions: [QueryExpression], _ options: StringDifferences
   ) throws -> QueryTerm {

@@ -71,15 +71,14 @@ extension QueryResolver {
     guard case .string(let text) = pattern.constant else {
       throw Self.unsupported(
         "A regular expression must be a constant string, but \(pattern.name) is not. Write the "
-          + "expression in the predicate, or pass it as an argument.")
+          + "expression directly in the predicate, or pass it as an argument.")
     }
     do {
       let regex = try Regex(text.folded(options.subtracting(.case)))
       return options.contains(.case) ? regex.ignoresCase() : regex
     } catch {
       throw Self.unsupported(
-        "\"\(text)\" is not a valid regular expression. Correct the expression. The error was: "
-          + "\(error)")
+        "\"\(text)\" is not a valid regular expression: \(error)")
     }
   }
 

@@ -53,7 +53,7 @@ final class QueryResolver {
     try condition(try resolve(expression))
   }
 
-  /// Returns the condition that a term represents.
+  /// Returns the condition represented by a term.
   func condition(_ term: QueryTerm) throws -> QueryTerm.Condition {
     switch term.content {
     case .condition(let condition): return condition
@@ -110,7 +110,7 @@ final class QueryResolver {
       try membership(resolve(value), resolve(collection), options)
     case .text(let subject, let test, let pattern, let options):
       try text(resolve(subject), test, resolve(pattern), options)
-    default: preconditionFailure("The expression is not a comparison.")
+    default: preconditionFailure("Expected a comparison, but found another kind of expression.")
     }
   }
 
@@ -124,7 +124,7 @@ final class QueryResolver {
     case .arithmetic(let first, let operation, let second, let isFloat):
       try arithmetic(resolve(first), operation, resolve(second), isFloat: isFloat)
     case .negation(let operand): try negation(resolve(operand))
-    default: preconditionFailure("The expression is not a calculation.")
+    default: preconditionFailure("Expected a calculation, but found another kind of expression.")
     }
   }
 
@@ -140,7 +140,7 @@ final class QueryResolver {
       try self.summary(summary, resolve(collection))
     case .end(let collection, let isFirst): try end(resolve(collection), isFirst)
     case .cast(let object, let entity): try cast(resolve(object), entity)
-    default: preconditionFailure("The expression is not a path.")
+    default: preconditionFailure("Expected a path, but found another kind of expression.")
     }
   }
 

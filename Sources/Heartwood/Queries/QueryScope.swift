@@ -1,4 +1,4 @@
-/// The source of the values that a predicate needs during its evaluation.
+/// The source of the values needed to evaluate a predicate.
 ///
 /// A predicate needs the values of the fetched object, called the *subject*, and of its related
 /// objects.
@@ -19,10 +19,10 @@ final class QueryScope {
   private var textRuns: [ObjectIdentifier: TextRun] = [:]
 
   // The subject, which is the fetched object being tested, is either a record with its entity or an
-  // object in memory. The entity and the object are not retained, because reference counting would
-  // take longer than reading a record. The entity and the object outlive the closure that uses
-  // them. The properties below can skip exclusivity checks, because only one thread uses a scope,
-  // and that thread runs one closure at a time.
+  // object in memory. Neither the entity nor the object is retained, because reference counting
+  // would take longer than reading a record; both outlive the closure that uses them. The
+  // properties below can skip exclusivity checks, because only one thread uses a scope and runs one
+  // closure at a time.
   @exclusivity(unchecked) private var record: RecordView?
   @exclusivity(unchecked) private unowned(unsafe) var storage: EntityStorage?
   @exclusivity(unchecked) private var entityNumber = 0
@@ -152,8 +152,7 @@ final class QueryScope {
     return try view.withRecord(number, storage) { try storage.value(property.slot, $0) } ?? .null
   }
 
-  /// Returns the number of the object to which a reference refers, or `nil` if there is no such
-  /// object.
+  /// Returns the number of a reference's target object, or `nil` if there is no such object.
   func existingObject(_ reference: StoredValue) throws -> ObjectNumber? {
     guard case .integer(let bits) = reference else { return nil }
     let number = ObjectNumber(bits: bits)

@@ -77,7 +77,7 @@ struct QueryTerm {
 extension QueryTerm {
   /// Converts this term, if it is a constant, to the type of `other`.
   ///
-  /// `other` is the term with which this term is compared.
+  /// `other` is the other operand of the comparison.
   ///
   /// - Returns: The converted term. The term is returned unchanged if it is not a constant, if
   ///   `other` is also a constant, or if the type of `other` cannot represent the constant.

@@ -35,7 +35,7 @@ public struct StringTest: Sendable {
   }
 }
 
-/// Differences that a comparison of strings can ignore.
+/// Differences that can be ignored in string comparisons.
 public struct StringDifferences: OptionSet, Sendable {
   /// The differences as bits.
   public let rawValue: UInt8
@@ -63,7 +63,7 @@ extension QueryPredicate {
   ///   - keyPath: A string property of the object, or of an object reached through to-one
   ///     relationships.
   ///   - test: The test.
-  ///   - differences: The differences that the test ignores.
+  ///   - differences: The differences to ignore.
   public init(
     _ keyPath: any KeyPath<M, String> & Sendable, _ test: StringTest,
     ignoring differences: StringDifferences = []

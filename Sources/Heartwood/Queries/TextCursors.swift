@@ -118,8 +118,8 @@ final class TextWordCursor: TextLeafCursor {
       row = postings.row
       return
     }
-    // Skip to the block that can contain the row, because the rest of the current block has been
-    // read.
+    // The rest of the current block has been read without finding the row, so skip to the block
+    // that can contain it.
     if let blocks, target < Self.end, target <= ObjectNumber.maxRow,
       try blocks.seek(before: reader.keys.block(term, row: target + 1)),
       case let row?? = try blocks.withEntry({ key, _ in try key.blockRow(prefix) }),
@@ -255,7 +255,7 @@ struct TextRowList {
   fileprivate(set) var frequencies: [Int] = []
   /// The positions in each row, in ascending order, if they are needed.
   fileprivate(set) var positions: [Int64: [UInt32]] = [:]
-  /// The number of rows that contain the terms in any attribute.
+  /// The number of rows in which any attribute contains one of the terms.
   private(set) var count = 0
 
   init(rows: [Int64]) { self.rows = rows }
@@ -278,7 +278,7 @@ struct TextRowList {
         let leaf = own ?? cursor
         try leaf.seek(cursor.row)
         let isFound = leaf.row == cursor.row
-        // Count a row that contains the terms only in other attributes, but do not return it.
+        // A row that contains the terms only in other attributes is counted but not returned.
         found.append((cursor.row, isFound ? leaf.frequency : -1))
         if needsPositions, isFound {
           positions[cursor.row, default: []].append(contentsOf: try leaf.positions())

@@ -264,8 +264,8 @@ final class TextRun {
       cursor = try node(root)
       let sharesCursors = TextSearchTree.isFlat(root)
       for leaf in run.search.tree.leaves.indices where run.search.tree.areScored[leaf] {
-        // Create another cursor if cursors cannot be shared, because a cursor may have passed rows
-        // that other parts of the query match.
+        // Create another cursor if cursors cannot be shared. A shared cursor could already be past
+        // rows that other parts of the query match.
         guard sharesCursors, let own = used[leaf] else {
           scored.append((leaf, self.leaf(leaf)))
           continue
@@ -320,7 +320,7 @@ final class TextRun {
       }
     }
 
-    /// Returns a cursor for the rows that contain all words at positions that pass a test.
+    /// Returns a cursor over the rows that contain all of the words at positions that pass a test.
     private mutating func together(
       _ words: [TextSearchTree.Word],
       _ accepts: @escaping ((Int) throws -> [UInt32]) throws -> Bool

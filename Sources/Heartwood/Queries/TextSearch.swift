@@ -16,7 +16,7 @@ final class TextSearch {
     guard index.tokenizer.isKnown else {
       throw QueryResolver.unsupported(
         "The text index of \(entity.name) uses a custom tokenizer that this program does not "
-          + "define. Search with the program that defines the tokenizer.")
+          + "define. Run the search in the program that defines the tokenizer.")
     }
     self.index = index
     self.entity = entity
@@ -70,7 +70,7 @@ final class TextSearch {
     return term
   }
 
-  /// The negated relevance of an object, which sorts the most relevant object first.
+  /// The negated relevance of an object, so that the most relevant objects sort first.
   var relevance: QueryTerm.Value {
     { [self] scope in .double(-(try scope.relevance(self))) }
   }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Performs the arithmetic operations of predicates.
+/// Performs the arithmetic operations in predicates.
 ///
 /// The operations never trap. If an operation has no result, such as integer division by zero, it
 /// returns `null`.
@@ -61,7 +61,7 @@ extension ArithmeticOperation {
     guard exponent < 0 else { return first * second }
     let product = first.significand * second.significand
     let sign = first.isSignMinus == second.isSignMinus ? FloatingPointSign.plus : .minus
-    // Check for NaN, because its significand is 0.
+    // Check for NaN, which has a significand of 0.
     guard !first.isNaN, !second.isNaN, exponent + product.exponent >= -128 else { return nil }
     return Decimal(sign: sign, exponent: exponent, significand: product)
   }

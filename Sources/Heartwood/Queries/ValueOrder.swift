@@ -86,8 +86,8 @@ extension StoredValue {
     case .integer(let value): Decimal(value)
     case .largeInteger(let value): Decimal(value)
     case .double(bits: let bits):
-      // Convert the shortest text representation of the number, because Foundation's own conversion
-      // rounds numbers such as 19.99. Foundation would read the text "-inf" as 0.
+      // Convert the shortest text of the number, because Foundation's own conversion rounds numbers
+      // such as 19.99. Exclude infinity, because Foundation would read the text "-inf" as 0.
       Double(bitPattern: bits).isFinite
         ? try? Decimal(storedValue: .string(Self.shortestText(bits, isFloat: isFloat))) : nil
     default: nil

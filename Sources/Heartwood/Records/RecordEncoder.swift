@@ -25,7 +25,7 @@ package struct RecordEncoder {
       case .null: break
       case .string(let text): record.append(contentsOf: text.utf8)
       case .bytes(let content): record.append(contentsOf: content)
-      default: preconditionFailure("The type of a value does not match its field.")
+      default: preconditionFailure("A value does not match the type of its field.")
       }
       let end = UInt32(record.count - layout.fixedByteCount)
       record.put(end, at: layout.endsOffset + index * RecordLayout.endByteCount)

@@ -79,7 +79,7 @@ package struct RecordView {
       ? 0 : Int(Self.load(bytes, fieldLayout.offset - RecordLayout.endByteCount, UInt32.self))
     let upper = Int(Self.load(bytes, fieldLayout.offset, UInt32.self))
     guard lower <= upper, upper <= bytes.count - layout.fixedByteCount else {
-      throw StorageError(.corrupt, "A field ends outside its record. Restore a backup.")
+      throw StorageError(.corrupt, "A field extends past the end of its record. Restore a backup.")
     }
     let start = layout.fixedByteCount
     return UnsafeRawBufferPointer(rebasing: bytes[start + lower..<start + upper])

@@ -16,7 +16,7 @@ extension RawSpan {
     guard byteCount == 8 else {
       throw StorageError(
         .corrupt,
-        "A stored number is \(byteCount) bytes long, instead of 8 bytes. Restore a backup.")
+        "A stored number is \(byteCount) bytes long instead of 8. Restore a backup.")
     }
     return withUnsafeBytes { Int64(littleEndian: $0.loadUnaligned(as: Int64.self)) }
   }

@@ -42,9 +42,8 @@ struct DerivedRows {
 
   /// Marks the objects whose derived attributes depend on a row that is being written or deleted.
   ///
-  /// - Parameter isNew: `true` if the row is new. For a new row, the store is not searched for
-  ///   related rows, because a new row can be related only to rows that the same transaction
-  ///   writes.
+  /// - Parameter isNew: `true` if the row is new. In this case, the store is not searched for
+  ///   related rows, because only rows written by the same transaction can be related to it.
   mutating func markDependents(
     of number: ObjectNumber, _ entity: EntityDescription, before: [StoredValue]?,
     after: [StoredValue]?, isNew: Bool = false
@@ -89,9 +88,10 @@ struct DerivedRows {
 
   /// Marks the objects whose derived attributes depend on the changes.
   ///
-  /// The transaction changes no relationships. The derived attributes of the marked objects are
-  /// recomputed at the end of the transaction. New rows have no related objects yet, so each
-  /// attribute that is derived over a relationship is set to its value for an empty relationship.
+  /// This method is used only in transactions that do not change relationships. The derived
+  /// attributes of the marked objects are recomputed at the end of the transaction. New rows have
+  /// no related objects yet, so each attribute that is derived over a relationship is set to its
+  /// value for an empty relationship.
   mutating func markDependents(of changes: RowChanges) throws {
     guard model.hasDerived else { return }
     for change in changes.list where change.before == nil {
@@ -109,7 +109,7 @@ struct DerivedRows {
   ///
   /// - Precondition: All relationships have been written.
   /// - Returns: The changes to the rows that would otherwise stay unchanged. These rows keep their
-  ///   versions, so that other contexts treat the rows as unchanged.
+  ///   versions, so that other contexts treat them as unchanged.
   mutating func deriveRelated(_ changes: RowChanges) throws -> [RowChange] {
     guard model.hasDerived else { return [] }
     try markAllDependents(of: changes)

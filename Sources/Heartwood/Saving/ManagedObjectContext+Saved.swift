@@ -1,4 +1,4 @@
-// Updates objects after a save has been committed.
+// This extension updates objects after a save has been committed.
 extension ManagedObjectContext {
   /// Updates this context's objects to match the committed rows.
   ///

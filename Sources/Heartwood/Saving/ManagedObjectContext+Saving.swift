@@ -38,7 +38,7 @@ extension ManagedObjectContext {
     for storeContext in changed { try storeContext.saveOwn(start) }
   }
 
-  /// Saves the changes in the given store contexts of this context to their parents.
+  /// Saves the changes in the given store contexts, which belong to this context, to their parents.
   ///
   /// In the parent, all changes form one undo group.
   private func saveToParent(_ changed: [ManagedObjectContext]) {
@@ -69,8 +69,8 @@ extension ManagedObjectContext {
       request = running
     }
     guard let request else { return }
-    // After the save, unsaved changes are relative to the new generation. The generation of a save
-    // within a transaction does not exist yet.
+    // After the save, unsaved changes are relative to the new generation. Within a transaction, the
+    // new generation does not exist yet.
     if case .within = pin {} else { recordRead(generation) }
     let hadChanges = hasOwnChanges
     let counts = "\(inserted.count) new, \(updated.count) changed, \(deleted.count) deleted"
@@ -88,8 +88,8 @@ extension ManagedObjectContext {
       keepUndoAfterSave()
     }
     let isAlone = upToDate.map { $0.frame + 1 == request.base } ?? false
-    // Check whether a new object was merged into an existing row, because the row may have related
-    // objects that other contexts added.
+    // If a new object was merged into an existing row, other contexts may have added related
+    // objects to that row.
     let showsOthers = !request.changes.replaced.isEmpty && !isAlone
     let readsAgain = request.isContested || showsOthers
     if readsAgain { refreshStale() }
@@ -129,7 +129,7 @@ extension ManagedObjectContext {
 
   /// The maximum number of rounds of `willSave` calls.
   ///
-  /// A limit is needed because each round may change further objects.
+  /// A limit is needed because each round may change more objects.
   private static let roundLimit = 100
 
   private func callWillSave() throws {
@@ -140,7 +140,7 @@ extension ManagedObjectContext {
       for object in changedObjects where !object.state.contains(.willSaveCalled) {
         let before = object.changes?.count ?? 0
         object.state.insert(.willSaveCalled)
-        // Without this hook, the setters of a new object do not report changes.
+        // Without this hook, the setters of a new object would not report changes.
         if object.isInserted { object.setHooks(.writing) }
         called.append(object)
         try object.willSave()

@@ -9,7 +9,7 @@ struct RevertRequest {
 
   /// Finds the rows that differ from the rows in `snapshot`.
   ///
-  /// - Throws: `unknownEntity` if a changed row belongs to a class that the model lacks, or
+  /// - Throws: `unknownEntity` if a changed row belongs to a class that is not in the model, or
   ///   `incompatibleSchema` if the store or the generation has a different model.
   init(
     _ transaction: WriteTransaction, to snapshot: Snapshot, _ model: StoreModel,

@@ -1,7 +1,7 @@
 /// A change to one row in a transaction, including the row's current and new values.
 ///
 /// The type is a class, because lists of changes are traversed several times. Each step of a
-/// traversal retains only one object. With a struct, each step would retain four objects. The
+/// traversal retains only one object, whereas it would retain four if the type were a struct. The
 /// properties skip exclusivity checks, because they are used several times for every row. Skipping
 /// the checks is safe, because the properties contain only values and only one thread uses them.
 final class RowChange {
@@ -13,7 +13,7 @@ final class RowChange {
   let version: UInt64
   /// The new values of the row.
   @exclusivity(unchecked) var after: [StoredValue]
-  /// A Boolean value that indicates whether the row is to be deleted.
+  /// A Boolean value that indicates whether the change deletes the row.
   @exclusivity(unchecked) var isDeleted = false
   /// A Boolean value that indicates whether the change inserts a new object.
   ///
@@ -40,7 +40,7 @@ final class RowChange {
   /// A Boolean value that indicates whether the only changes are to attributes derived from other
   /// rows.
   ///
-  /// The row then keeps its version, so that other contexts treat the row as unchanged.
+  /// The row then keeps its version, so that other contexts treat it as unchanged.
   @exclusivity(unchecked) var isDerivedOnly = false
   /// A Boolean value that indicates whether the attributes derived from the row itself have been
   /// computed.

@@ -11,10 +11,11 @@ extension RowChanges {
     var removed: [Int: Set<ObjectNumber>] = [:]
     /// A Boolean value that indicates whether delete rules apply.
     var followsRules = true
-    /// A closure that returns whether delete rules ignore a related object, because the caller
-    /// handles that object, or `nil` if delete rules apply to all related objects.
+    /// A closure that returns whether delete rules ignore a related object, or `nil` if delete
+    /// rules apply to all related objects.
     ///
-    /// The closure also applies to the consequences of the deletion.
+    /// Delete rules ignore objects that the caller handles itself. The closure also applies to the
+    /// consequences of the deletion.
     var isExempt: ((ObjectNumber) throws -> Bool)?
     /// A Boolean value that indicates whether the save has already reported that objects in memory
     /// prevent the deletion.
@@ -45,8 +46,8 @@ extension RowChanges {
     }
   }
 
-  /// Deletes the rows, applies the delete rules to the related rows, and reports each deletion that
-  /// a rule denies.
+  /// Deletes the rows, applies the delete rules to the related rows, and reports each deletion
+  /// denied by a rule.
   func performDeletions() throws {
     var position = 0
     while position < deletions.count {

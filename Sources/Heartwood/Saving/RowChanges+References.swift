@@ -33,9 +33,10 @@ extension RowChanges {
     try markChangedMembers()
   }
 
-  /// Clears dangling references that have no inverse, but only in rows that are written anyway.
+  /// Clears dangling references that have no inverse, but only in rows that are being written
+  /// anyway.
   ///
-  /// The deletion of a row does not itself clear such references to the row.
+  /// Deleting a row does not by itself clear such references to it.
   func clearDanglingReferences() throws {
     guard affectsRelationships else { return }
     for change in list where !change.isDeleted && change.isEffective {
@@ -123,8 +124,8 @@ extension RowChanges {
     }
     let partner = other.target(claim.inverse)
     if partner != change.number {
-      // If the target already has another partner, the claim takes precedence only if the claim's
-      // reference was edited.
+      // If the target already has another partner, the claim takes precedence only if its reference
+      // was edited.
       let isEdit = change.edited.contains(slot)
       guard !hasLostEdit(claim.target, claim.inverse), isEdit || partner == nil else {
         return revert(claim)
@@ -146,14 +147,14 @@ extension RowChanges {
     change.redirect(slot, to: before == change.number ? nil : before)
   }
 
-  /// Clears the reference in a claim if the reference's target does not refer back to the object.
+  /// Clears the reference in a claim if its target does not refer back to the claiming object.
   private func requireMutual(_ claim: Claim) throws {
     guard let partner = claim.change.target(claim.slot) else { return }
     guard try change(of: partner)?.target(claim.inverse) != claim.change.number else { return }
     claim.change.redirect(claim.slot, to: nil)
   }
 
-  /// Clears the reference of an object if the reference's target is `other`.
+  /// Clears an object's reference if its target is `other`.
   private func separate(_ number: ObjectNumber, _ slot: Int, from other: ObjectNumber) throws {
     guard let change = try change(of: number), change.target(slot) == other else { return }
     change.redirect(slot, to: nil)

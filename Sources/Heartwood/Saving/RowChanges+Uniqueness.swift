@@ -33,7 +33,8 @@ extension RowChanges {
 
   /// Merges new objects into the rows with the same unique values, and reports conflicts.
   ///
-  /// - Parameter requested: The requested changes. Their consequences change no unique values.
+  /// - Parameter requested: The requested changes. The consequences of these changes do not affect
+  ///   unique values.
   /// - Precondition: All deletions have been performed.
   /// - Complexity: Each changed row requires one read per unique constraint.
   func resolveUniqueConstraints(of requested: [RowChange]) throws {
@@ -181,8 +182,8 @@ extension RowChanges {
         case .error, .storeTrump, .rollback: false
         }
       if counts {
-        // Record that this save's earlier edit to the reference is lost, because the new value
-        // replaces it.
+        // The new value replaces this save's earlier edit to the reference, so record that edit as
+        // lost.
         if row.edited.contains(slot), row.after[slot] != new.after[slot] { lost.insert(slot) }
         row.after[slot] = new.after[slot]
         if property.isRelationship { row.edited.insert(slot) }

@@ -66,7 +66,7 @@ final class RowChanges {
 
   /// Adds a change to the list.
   ///
-  /// - Precondition: The list does not contain a change to the same row yet.
+  /// - Precondition: The list does not already contain a change to the same row.
   func add(_ change: RowChange) {
     list.append(change)
     if change.storage.hasRelationships { hasRelationships = true }
@@ -171,8 +171,8 @@ final class RowChanges {
       for change in list where !change.isDeleted { try deriveOwn(change) }
     }
     let requested = list
-    // Delete rows first, because a row that a delete rule deletes releases its unique values, and
-    // no new object may be merged into it (C-13).
+    // Delete rows first. A row that is deleted by a delete rule releases its unique values, and no
+    // new object may be merged into it (C-13).
     try performDeletions()
     try resolveUniqueConstraints(of: requested)
     try resolveReferences()
@@ -201,8 +201,8 @@ final class RowChanges {
     try rows.finish()
   }
 
-  /// Discards the changes that have been written, so that the same transaction can write further
-  /// changes.
+  /// Discards the changes that have been written, so that more changes can be written in the same
+  /// transaction.
   func begin() {
     list.removeAll(keepingCapacity: true)
     table.removeAll()
@@ -212,10 +212,10 @@ final class RowChanges {
     (lists, missingRows, protectedRows) = (ListEdits(), [], [])
   }
 
-  /// Computes the attributes of a row that are derived from the row itself, unless the row does not
-  /// change.
+  /// Computes the attributes of a row that are derived from the row itself, unless the row is
+  /// unchanged.
   ///
-  /// For example, conflict resolution may have discarded all edits.
+  /// A row may be unchanged if, for example, conflict resolution has discarded all edits.
   func deriveOwn(_ change: RowChange) throws {
     guard model.hasDerived, change.isEffective || !change.members.isEmpty else { return }
     change.isDerived = true

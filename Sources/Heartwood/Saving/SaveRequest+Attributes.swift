@@ -3,10 +3,9 @@ extension SaveRequest {
   /// A Boolean value that indicates whether the updates in this save neither affect other rows nor
   /// depend on other rows.
   ///
-  /// The updated rows can then be written one by one, without determining consequences. A save that
-  /// also inserts objects must insert only objects of isolated entities, because any other new
-  /// object may be merged into an updated row or replace that row as the target of a one-to-one
-  /// relationship.
+  /// The updated rows can then be written one by one, without determining consequences. If the save
+  /// also inserts objects, their entities must be isolated. Otherwise, a new object could be merged
+  /// into an updated row, or replace that row as the target of a one-to-one relationship.
   var changesOnlyAttributes: Bool {
     guard context.fastPaths.areOn, policy.resolve == nil, !model.hasDerived,
       context.deleted.isEmpty, context.inserted.allSatisfy({ model.isIsolated(entity($0)) })
@@ -20,9 +19,9 @@ extension SaveRequest {
 
   /// Writes the row of an object whose attributes have changed.
   ///
-  /// - Returns: `false` if ``update(_:)`` must handle the object, because no value has changed,
-  ///   another context has changed the row, a value cannot be stored, or the object is a fault. If
-  ///   the result is `false`, nothing is written.
+  /// - Returns: `false` if nothing was written and ``update(_:)`` must handle the object. This is
+  ///   the case if no value has changed, another context has changed the row, a value cannot be
+  ///   stored, or the object is a fault.
   /// - Precondition: ``changesOnlyAttributes`` is `true`.
   mutating func updateAttributes(of object: ManagedObject) throws -> Bool {
     guard let originals = object.changes?.originals, !object.isFault else { return false }

@@ -2,7 +2,7 @@
 extension SaveRequest {
   /// Lets a custom merge policy resolve a conflict over an object that this context has changed.
   ///
-  /// The values and references that the policy sets are recorded in `after` and `edited`.
+  /// The values and references set by the policy are recorded in `after` and `edited`.
   ///
   /// - Returns: `false` if the policy decides to delete the object; otherwise, `true`.
   func resolve(
@@ -53,7 +53,7 @@ extension SaveRequest {
       theirReferences: theirs.map(references), isDeletedHere: mine == nil)
   }
 
-  /// Updates `after` and `edited` with the values and references that the policy has set.
+  /// Updates `after` and `edited` with the values and references set by the policy.
   private func apply(
     _ conflict: MergeConflict, _ object: ManagedObject, _ after: inout [StoredValue],
     _ edited: inout SlotSet
@@ -84,7 +84,7 @@ extension SaveRequest {
     }
   }
 
-  /// Returns the stored representation of an attribute value that the policy has set.
+  /// Returns the stored representation of an attribute value set by the policy.
   ///
   /// - Throws: `validation` if the value is not valid for the attribute.
   private func checked(
@@ -101,9 +101,9 @@ extension SaveRequest {
     }
   }
 
-  /// Checks that a relationship may refer to the object that a policy has set.
+  /// Checks that a relationship may refer to the object set by the policy.
   ///
-  /// - Throws: `validation` if the object belongs to an unsuitable class or to another store.
+  /// - Throws: `validation` if the object is of an unsuitable class or belongs to another store.
   private func requireTarget(
     _ id: ManagedObjectID, _ property: PropertyDescription, _ object: ManagedObject
   ) throws {

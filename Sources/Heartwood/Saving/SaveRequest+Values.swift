@@ -25,7 +25,7 @@ extension SaveRequest {
         ObjectGraphError(
           .validation,
           "The value of \(entity.name).\(property.name) could not be encoded. Set a different "
-            + "value. The error was: \(error)",
+            + "value. Underlying error: \(error)",
           objectID: ManagedObjectID(object.number, model.space)))
       return .null
     }

@@ -1,4 +1,4 @@
-/// The changes that a context saves in one transaction.
+/// The changes saved by a context in one transaction.
 ///
 /// The request determines the new values of the saved objects. If other contexts have changed an
 /// object since this context read it, the merge policy resolves the conflict. ``RowChanges`` then
@@ -105,7 +105,7 @@ struct SaveRequest {
     outcomes.lazy.filter { $0.outcome != .dropped }.map(\.object)
   }
 
-  // MARK: Values of objects
+  // MARK: Object values
 
   /// Returns the values to store for an object.
   private mutating func values(of object: ManagedObject) -> [StoredValue] {
@@ -133,8 +133,7 @@ struct SaveRequest {
   private mutating func reference(to number: ObjectNumber) -> StoredValue {
     let row = numbers.resolved(number)
     guard row.isTemporary else { return .integer(row.bits) }
-    // Record that the target has no row, because it was removed from the context before it was
-    // saved.
+    // The target was removed from the context before it was saved, so record that it has no row.
     hasLostReference = true
     return .null
   }
@@ -162,7 +161,7 @@ struct SaveRequest {
     return result
   }
 
-  /// Returns those of the given slots that contain references.
+  /// Returns the subset of the given slots that contain references.
   private func references(
     _ slots: some Sequence<Int>, _ entity: EntityDescription
   ) -> SlotSet {
@@ -331,7 +330,7 @@ struct SaveRequest {
 
   /// Merges an object's values with those of its row according to the merge policy.
   ///
-  /// Other contexts have changed the row.
+  /// This method is called when other contexts have changed the row.
   ///
   /// - Returns: The merged values, and the slots of the references whose edits win.
   private func merge(
@@ -347,7 +346,8 @@ struct SaveRequest {
     var won: [Int] = []
     var lost: [Int] = []
     for (slot, base) in edits {
-      // The value may equal the base if the base is older than the version that was read.
+      // This context's value may equal the base, because the base may be older than the version
+      // that was read.
       let isWon =
         winsAll ? !mine[slot].isIdentical(to: base) : theirs[slot].isIdentical(to: base)
       if isWon {

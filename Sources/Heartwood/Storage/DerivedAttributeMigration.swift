@@ -13,9 +13,9 @@ struct DerivedAttributeMigration {
 
   /// Returns the derived attributes of an entity that must be recomputed.
   ///
-  /// An attribute must be recomputed if its derivation is new or has changed. The attribute must
-  /// also be recomputed if its source objects may belong to entities that the migration removes.
-  /// For a new entity, nothing needs to be recomputed.
+  /// An attribute must be recomputed if its derivation is new or has changed. It must also be
+  /// recomputed if its source objects may belong to entities removed by the migration. For a new
+  /// entity, nothing needs to be recomputed.
   func changed(_ storage: EntityStorage) throws -> [DerivedAttribute] {
     guard let known = step.known(storage), let own = step.stored.entity(storage.number) else {
       return []

@@ -33,9 +33,9 @@ final class EntityStorage: Sendable {
   let relationshipKeyspaces: [String?]
   /// The variable-length attributes.
   let variableColumns: [PropertyDescription]
-  /// The attributes that the history keeps for a deleted object.
+  /// The attributes of a deleted object that are kept in the history.
   ///
-  /// The history keeps the attributes that the model preserves, and a unique attribute that
+  /// These are the attributes that the model declares as preserved, and a unique attribute that
   /// identifies the object to readers of the history.
   let preservedColumns: [PropertyDescription]
   /// The preserved variable-length attributes.
@@ -54,14 +54,14 @@ final class EntityStorage: Sendable {
   let pairings: [PropertyDescription]
   /// The to-one relationships without an inverse.
   let oneWayReferences: [PropertyDescription]
-  /// The slots of the attributes that belong to no unique index.
+  /// The slots of the attributes that are not part of any unique index.
   ///
   /// If the entity has a to-one relationship without an inverse, the set is empty, because saving
   /// an object of the entity also clears references to deleted objects.
   let independentSlots: SlotSet
-  /// The keyspaces of the indexes that the entity itself declares, in the order of the indexes.
+  /// The keyspaces of the indexes declared by the entity itself, in the order of the indexes.
   let indexKeyspaces: [String]
-  /// The keyspace of the text index that the entity itself declares, if any.
+  /// The keyspace of the text index declared by the entity itself, if any.
   let textKeyspace: String?
 
   init(_ entity: EntityDescription, _ stored: StoredModel.StoredEntity) throws {
@@ -133,7 +133,7 @@ final class EntityStorage: Sendable {
     }
   }
 
-  /// Returns the slots of the attributes that belong to no unique index.
+  /// Returns the slots of the attributes that are not part of any unique index.
   private static func slotsWithoutUniqueness(of entity: EntityDescription) -> SlotSet {
     let unique = SlotSet(entity.indexes.filter(\.isUnique).flatMap(\.slots))
     return SlotSet(

@@ -4,7 +4,7 @@
 /// number follows the values. In a unique index, the object number is the value of the entry. An
 /// edge connects an owner with a member of its to-many relationship. Its key consists of the
 /// numbers of the owner and the member. In an ordered relationship, the key contains the member's
-/// position instead of the member's number, which is the value of the entry.
+/// position instead, and the value of the entry is the member's number.
 ///
 /// A key that would exceed the maximum key length is shortened:
 ///
@@ -19,7 +19,7 @@
 /// begins with a zero byte. Therefore, complete and shortened keys never collide. Shortened keys
 /// are sorted by the prefix that they contain.
 enum EntryKey {
-  /// The number of bytes that a shortened key retains from the encoded values.
+  /// The number of bytes of the encoded values that are retained in a shortened key.
   static let prefixByteCount = Limits.maxKeyByteCount - separatorByteCount - 17
   private static let separatorByteCount = 18
 
@@ -27,7 +27,7 @@ enum EntryKey {
   ///
   /// The key may exceed the maximum key length.
   static func key(_ values: some Sequence<StoredValue>) -> Key {
-    // Use the encoder directly. `Key.init` would be slower, because it is generic over its
+    // Use the encoder directly. `Key.init` is slower, because it is generic over the key's
     // components.
     var encoder = KeyEncoder()
     for value in values { value.encode(into: &encoder) }

@@ -1,7 +1,7 @@
 /// The keyspace that records each consumer's progress through the history.
 ///
-/// The keyspace maps each consumer's name to the number of the last transaction that the consumer
-/// has processed.
+/// The keyspace maps each consumer's name to the number of the last transaction processed by that
+/// consumer.
 enum HistoryConsumers {
   static let keyspace = "heartwood.consumers"
 

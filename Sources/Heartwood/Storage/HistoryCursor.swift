@@ -99,7 +99,7 @@ struct HistoryCursor {
         guard let transaction, transaction.sequence == sequence else {
           throw StorageError(
             .corrupt,
-            "The history contains changes that have no transaction header. Restore a backup.")
+            "The history contains changes without a transaction header. Restore a backup.")
         }
         try HistoryFormat.forEachChange(value.copy) { number, change in
           if let pending { found.append(pending) }

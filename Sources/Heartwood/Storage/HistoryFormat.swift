@@ -64,7 +64,7 @@ package enum HistoryFormat {
   }
 }
 
-/// The range of the transactions that the history contains.
+/// The range of transactions in the history.
 package struct HistoryBounds {
   /// The number of the next transaction.
   package var next: Int64 = 1

@@ -2,7 +2,7 @@ import Foundation
 
 /// Merges the histories of several stores into one sequence whose tokens cover all stores.
 struct HistoryMerge {
-  /// The position that the merge has reached in the history of each store.
+  /// The position reached by the merge in each store's history.
   private var positions: [UUID: HistoryPosition]
   private var runs: [ArraySlice<PersistentHistoryTransaction>] = []
 

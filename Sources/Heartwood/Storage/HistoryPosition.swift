@@ -4,7 +4,7 @@ extension HistoryPosition {
   /// Creates the position after a transaction in the history.
   init(after sequence: Int64, _ bounds: HistoryBounds, in keyspace: RowsKeyspace) throws {
     self.sequence = sequence
-    // The time of a transaction before the last deleted one is no longer known.
+    // The time is unknown for transactions older than the last deleted one.
     guard sequence >= bounds.deleted else {
       time = nil
       return
@@ -48,8 +48,8 @@ extension HistoryPosition {
         .historyExpired,
         "The history ends with transaction \(bounds.next - 1) and does not contain the token's "
           + "transaction \(sequence). The store was restored to an earlier state, or is a replica "
-          + "that has not received the transaction. Fetch everything again, and continue from the "
-          + "newest token.")
+          + "that has not received the transaction yet. Fetch everything again, and continue from "
+          + "the newest token.")
     }
   }
 }

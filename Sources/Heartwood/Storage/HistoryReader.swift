@@ -28,7 +28,7 @@ struct HistoryReader {
     return result
   }
 
-  /// Returns the position directly before the oldest transaction that is left.
+  /// Returns the position directly before the oldest transaction that is still in the history.
   func oldestPosition() throws -> HistoryPosition { try position(\.deleted) }
 
   /// Returns the position after the newest transaction.

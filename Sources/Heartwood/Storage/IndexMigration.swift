@@ -34,8 +34,8 @@ struct IndexMigration {
   ) throws {
     let members = entity.family.map { step.model.storage(of: $0) }
     let covered = Set(step.before.entities.filter { $0.indexes.contains(name) }.map(\.number))
-    // Rebuild the index if indexed values change. Also rebuild the index if it contains entries for
-    // an entity that it no longer covers, because those entries cannot be found individually.
+    // Rebuild the index if indexed values change. Also rebuild it if it contains entries for an
+    // entity that it no longer covers, because such entries cannot be found individually.
     let coversOnlyMembers = covered.isSubset(of: members.map(\.number))
     if try !covered.isEmpty
       && (!coversOnlyMembers || members.contains(where: { try changes(slots, $0) }))

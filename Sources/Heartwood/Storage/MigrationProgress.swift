@@ -34,7 +34,7 @@ struct ProgressCount {
   private var completed = 0
   /// The last row that was counted.
   ///
-  /// Further entries of the same row are not counted.
+  /// Additional entries for the same row are not counted.
   private var last: ObjectNumber?
 
   init(

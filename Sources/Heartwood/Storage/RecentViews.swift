@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// A context without a pin reads the newest generation. A generation that the context read some
 /// time ago must not prevent log reclamation. The context therefore refers to its view weakly, and
-/// this object retains the view between two reads.
+/// this object retains the view between reads.
 final class RecentViews: Sendable {
   /// The interval at which unused views are released.
   ///

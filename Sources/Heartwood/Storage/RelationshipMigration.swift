@@ -1,4 +1,4 @@
-/// Migrates the relationships of a store to the keyspaces that a new model uses.
+/// Migrates the relationships of a store to the keyspaces used by a new model.
 ///
 /// References stay in their fields. Lists of members and of referring objects are built in new
 /// keyspaces. The old keyspaces are removed after all new keyspaces have been built. A new
@@ -18,8 +18,8 @@ struct RelationshipMigration {
         try forget(old, of: known)
       }
     }
-    // Collect all related objects before rewriting any row, because the objects are collected from
-    // rows in the old format.
+    // Collect all related objects before rewriting any row, because they are read from rows in the
+    // old format.
     let fillings = try step.model.entities.flatMap { storage in
       try storage.entity.relationships.compactMap { try filling($0, storage) }
     }
@@ -73,8 +73,8 @@ struct RelationshipMigration {
   /// Calls `body`, in batches, with each object of `entity` and the target of its reference
   /// `property`.
   ///
-  /// Objects without a target are skipped. Each record is decoded with the layout with which it was
-  /// written.
+  /// Objects without a target are skipped. Each record is decoded with the layout that was used to
+  /// write it.
   private func forEachReference(
     _ property: UInt16, of entity: StoredModel.StoredEntity, _ body: ([Pair]) throws -> Void
   ) throws {
@@ -137,8 +137,8 @@ struct RelationshipMigration {
 
   // MARK: Removing
 
-  /// Removes the relationship entries of a removed entity from the keyspaces that other entities
-  /// still use.
+  /// Removes the relationship entries of a removed entity from keyspaces still used by other
+  /// entities.
   func forget(_ entity: StoredModel.StoredEntity) throws {
     for property in entity.properties { try forget(property, of: entity) }
   }

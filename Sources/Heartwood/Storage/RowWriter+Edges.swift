@@ -15,7 +15,8 @@ extension RowWriter {
     }
   }
 
-  /// Returns the last component of each edge key of an object: a position or an object number.
+  /// Returns the last component of each of an object's edge keys, which is a position or an object
+  /// number.
   func lastComponents(_ edges: KeyspaceWriter, _ owner: ObjectNumber) throws -> [Int64] {
     let range = EntryRange([.integer(owner.bits)])
     var components: [Int64] = []
@@ -26,7 +27,7 @@ extension RowWriter {
     return components
   }
 
-  /// Returns the numbers of the objects that a keyspace lists for `object`.
+  /// Returns the numbers of the objects listed for `object` in a keyspace.
   ///
   /// - Parameter name: The name of an edge keyspace or of an index over a to-one relationship.
   func numbers(in name: String, of object: ObjectNumber) throws -> [ObjectNumber] {

@@ -137,9 +137,9 @@ final class RowWriter {
   ///   - version: The existing version to keep, so that conflict detection ignores the change, or
   ///     `nil` to give the row a new version.
   /// - Throws: `validation` if a value could not be read back, or `constraintConflict` if another
-  ///   row has the same values in a unique index. This method checks only unique indexes over
-  ///   attributes that are derived over a relationship. All other unique indexes have already been
-  ///   checked.
+  ///   row has the same values in a unique index. This method checks only those unique indexes
+  ///   whose attributes include one that is derived from related objects. All other unique indexes
+  ///   have already been checked.
   func put(
     _ number: ObjectNumber, _ storage: EntityStorage, _ values: [StoredValue],
     before: [StoredValue]?, lists: some Collection<Int> = [], version: UInt64? = nil
@@ -202,7 +202,7 @@ final class RowWriter {
   ///   slot.
   /// - Returns: `false` if no value has changed, or if a value cannot be stored or may be too
   ///   large. If the result is `false`, nothing is written.
-  /// - Precondition: The changed properties are attributes that belong to no unique index.
+  /// - Precondition: The changed properties are attributes that are not part of any unique index.
   func putAttributes(
     _ number: ObjectNumber, _ storage: EntityStorage, _ object: ManagedObject,
     _ originals: [Int: StoredValue]

@@ -18,7 +18,8 @@ extension SchemaReconciliation {
     let renamed = new.filter { !$0.former.isEmpty }
     var free = Set(old.map(\.name))
     var result: [String: String] = [:]
-    // Repeat, because each match may take the current name of another renamed declaration.
+    // Repeat, because a match may take a name that is also the current name of another renamed
+    // declaration. That declaration can then match one of its former names.
     var count: Int
     repeat {
       count = result.count

@@ -1,7 +1,8 @@
 /// Computes the new model of a store from its current model and a program's schema.
 ///
 /// Nothing is written. Entities and properties that exist in both models keep their numbers.
-/// Differences are recorded as sentences, which an error includes if the store cannot be opened.
+/// Differences are recorded as sentences, which become part of the error if the store cannot be
+/// opened.
 struct SchemaReconciliation {
   private let before: StoredModel
   private let schema: Schema
@@ -9,7 +10,7 @@ struct SchemaReconciliation {
   private let keyspace: (String) throws -> RowsKeyspace?
   /// The new model of the store.
   private(set) var result: StoredModel
-  /// Sentences about the properties and entities that a migration to a higher version removes.
+  /// Sentences about the properties and entities removed by a migration to a higher version.
   ///
   /// The migration removes properties that exist only in the store, and entities that the schema
   /// names for removal.

@@ -19,7 +19,8 @@ extension EntityStorage {
     }
   }
 
-  /// Returns the reason that a row with the given values cannot be stored, or `nil` if it can be.
+  /// Returns the reason why a row with the given values cannot be stored, or `nil` if it can be
+  /// stored.
   func refusal(of values: [StoredValue]) -> String? {
     var total = fixedByteCount
     for property in variableColumns {
@@ -75,7 +76,7 @@ extension PropertyDescription {
 }
 
 extension StoredValue {
-  /// The number of bytes that the value occupies in the variable part of a record.
+  /// The number of bytes occupied by the value in the variable part of a record.
   fileprivate var variableByteCount: Int {
     switch self {
     case .string(let text): text.utf8.count
@@ -84,7 +85,7 @@ extension StoredValue {
     }
   }
 
-  /// An upper bound for the size, in bytes, of the text that the history stores for the value.
+  /// An upper bound for the size, in bytes, of the text stored for the value in the history.
   fileprivate var textByteCount: Int {
     switch self {
     case .string(let text): text.utf8.count

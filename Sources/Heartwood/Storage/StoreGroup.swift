@@ -29,7 +29,7 @@ final class StoreGroup: Sendable {
     /// The name of the store in error messages.
     var name: String { url?.storeLocation ?? "in memory" }
 
-    /// Returns a snapshot of the generation that a token specifies for this store.
+    /// Returns a snapshot of this store at the generation specified by a token.
     ///
     /// If the token represents the newest generation, the snapshot shows this store's newest
     /// generation.
@@ -44,7 +44,7 @@ final class StoreGroup: Sendable {
         "The token does not cover the store \(name). Use a token that covers this store.")
     }
 
-    /// Returns the generation that a token specifies for this store, or `nil` if the token does not
+    /// Returns this store's generation as specified by a token, or `nil` if the token does not
     /// cover the store.
     func generation(of token: QueryGenerationToken) -> GenerationToken? {
       token.generations.first { $0.store == identity }
@@ -210,11 +210,11 @@ final class StoreGroup: Sendable {
           ? "\(entity.name) is already assigned to the store \(attached.name). A class can belong "
             + "to only one store, so do not specify this class for the new store."
           : "The class \(entity.type) and the class \(known.type) of the store \(attached.name) "
-            + "have the same name, \(entity.name). Rename one of the classes.")
+            + "have the same name, \(entity.name). Rename one of them.")
     }
   }
 
-  /// Returns the error that a read from a removed store throws.
+  /// Returns the error to throw when a removed store is read.
   func removal(of model: StoreModel) -> ObjectGraphError {
     let name = attachedStore { $0 === model }?.name ?? "\(model.space.store)"
     return ObjectGraphError(
@@ -225,8 +225,7 @@ final class StoreGroup: Sendable {
 
   // MARK: Generations
 
-  /// Returns the stores that a token covers, and the generation that the token specifies for each
-  /// store.
+  /// Returns the stores covered by a token, each with the generation that the token specifies.
   ///
   /// The generation is `nil` if the token represents the newest generation.
   ///

@@ -154,7 +154,7 @@ final class StoreModel: Sendable {
   /// relationship.
   ///
   /// If the inverse lists these objects, the result is the keyspace of the relationship. Otherwise,
-  /// the result is an index that the schema adds.
+  /// the result is an index added by the schema.
   func referrers(_ property: PropertyDescription, of entity: EntityDescription) -> String {
     if entity.isMemberReference(property),
       let name = relationshipKeyspaces[entity.position][property.slot]

@@ -27,7 +27,7 @@ final class StoreView {
     objectKeyspaces = Array(repeating: nil, count: model.entities.count)
   }
 
-  /// Creates an empty view of a store that a generation does not cover.
+  /// Creates an empty view for a store that is not covered by a generation.
   init(emptyOf model: StoreModel) {
     source = .empty
     self.model = model

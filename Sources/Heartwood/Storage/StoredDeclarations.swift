@@ -27,8 +27,8 @@ package struct StoredDeclarations: Codable, Equatable {
     /// A Boolean value that indicates whether the history keeps the property's value when an object
     /// is deleted.
     var isPreservedOnDeletion: Bool?
-    /// The stored values of the property's type in ascending order, if a minimum or maximum is
-    /// derived from the property and the program defines the type.
+    /// All values of the property's type, in stored form and in ascending order, if a minimum or
+    /// maximum is derived from the property and the program defines the type.
     ///
     /// The array is empty if the order is unknown.
     var valueOrder: [StoredValue]?
@@ -53,7 +53,7 @@ package struct StoredDeclarations: Codable, Equatable {
       throw StorageError(
         .corrupt,
         "The store's declarations cannot be decoded. To write them again, open the store with a "
-          + "program that contains the store's classes. The error was: \(error)")
+          + "program that contains the store's classes. Underlying error: \(error)")
     }
   }
 

@@ -27,7 +27,7 @@ package struct StoredDerivation {
         let destination = Int(entity)
       else { return nil }
       relationship = (own, destination)
-      // Skip the name of the keyspace that lists the members.
+      // Skip the name of the members' keyspace, if there is one.
       if words.first?.contains(".") == true { words.removeFirst() }
     }
     guard let last = words.popFirst() else {
@@ -40,7 +40,7 @@ package struct StoredDerivation {
 }
 
 extension DerivationFormula {
-  /// Returns the formula that a store records, or `nil` if this version of Heartwood does not
+  /// Returns the formula recorded in a store, or `nil` if this version of Heartwood does not
   /// support the formula.
   ///
   /// - Parameters:

@@ -36,7 +36,7 @@ extension StoredModel.StoredKind {
 }
 
 extension PropertyDescription {
-  /// The kind that the property has in the store, or `nil` if the property is not stored.
+  /// The property's kind in the store, or `nil` if the property is not stored.
   var storedKind: StoredModel.StoredKind? {
     switch kind {
     case .attribute(let storageType, let isOptional):
@@ -62,8 +62,8 @@ extension StorageType {
     }
   }
 
-  /// The number of bits that an integer type has for negative and for positive values, or `nil` for
-  /// other types.
+  /// The number of bits available for negative and for positive values, or `nil` if the type is not
+  /// an integer type.
   private var integerBits: (signed: Int, unsigned: Int)? {
     switch self {
     case .int8: (7, 7)

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The model that the store records, so that the store can be read without the program's classes.
+/// The model recorded in the store, so that the store can be read without the program's classes.
 ///
 /// The number of each entity and each property is assigned once and never reused. The names of
 /// keyspaces contain these numbers. Each record contains the number of the layout that was used to
@@ -114,7 +114,8 @@ package struct StoredModel: Codable, Equatable {
       model = try JSONDecoder().decode(StoredModel.self, from: Data(bytes))
     } catch {
       throw StorageError(
-        .corrupt, "The store's model cannot be decoded. Restore a backup. The error was: \(error)")
+        .corrupt,
+        "The store's model cannot be decoded. Restore a backup. Underlying error: \(error)")
     }
     try model.check()
     return model
@@ -211,8 +212,8 @@ extension TextIndexDescription {
   /// Returns the keyspace of the index.
   ///
   /// The name consists of the number of the declaring entity, the numbers of the attributes and the
-  /// identifier of the tokenizer. A program that does not declare an index removes the index when
-  /// it opens the store. The program's changes can therefore never be missing from the index.
+  /// identifier of the tokenizer. A program that does not declare an index removes it when opening
+  /// the store. Therefore, an index never lacks changes made by such a program.
   func keyspace(_ stored: StoredModel.StoredEntity) throws -> String {
     let numbers = try slots.map { "\(try stored.number(of: entity.properties[$0]))" }
     return "text.\(stored.number).\(numbers.joined(separator: "-")).\(tokenizer.identifier)"

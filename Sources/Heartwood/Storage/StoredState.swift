@@ -16,7 +16,7 @@ struct StoredState {
     changeCount = try keyspace?.withValue(StoredModel.changesKey) { try $0.number() } ?? 0
     guard changeCount >= 0, changeCount < .max else {
       throw StorageError(
-        .corrupt, "The number of changes to the store's model is invalid. Restore a backup.")
+        .corrupt, "The store's count of model changes is invalid. Restore a backup.")
     }
     guard let text = try bytes(Self.identityKey) else {
       guard model == nil else { throw Self.damage }

@@ -14,8 +14,8 @@ struct TextEdits {
     let end: Int
   }
 
-  // Keep the properties of terms in several small arrays, because the code spends most of its time
-  // waiting for memory.
+  // Keep the properties of terms in several small arrays, because most of the time is spent waiting
+  // for memory.
 
   /// The range of a term's bytes.
   private struct Name {
@@ -158,7 +158,7 @@ struct TextEdits {
 
   // MARK: Edits
 
-  /// Adds an edit for each term whose posting differs before and after a change to a row.
+  /// Adds an edit for each term whose posting is affected by a change to a row.
   mutating func add(_ row: Int64, from before: PendingWords?, to after: PendingWords?) {
     let (old, new) = (before?.words ?? [], after?.words ?? [])
     var (oldPosition, newPosition) = (0, 0)
@@ -180,7 +180,7 @@ struct TextEdits {
     }
   }
 
-  /// Adds an edit for each term whose posting differs before and after a change to a row.
+  /// Adds an edit for each term whose posting is affected by a change to a row.
   ///
   /// - Parameters:
   ///   - before: The words before the change, in ascending order. The high half of each element is
@@ -214,7 +214,7 @@ struct TextEdits {
     var stream = streams[number]
     let difference = row - stream.lastRow
     stream.lastRow = row
-    // Set the lowest bit if the row is less than the previous one. Usually, rows are in ascending
+    // The lowest bit is set if the row is less than the previous one. Rows are usually in ascending
     // order.
     append(varint: UInt64(difference.magnitude) << 1 | (difference < 0 ? 1 : 0), to: &stream)
     append(varint: UInt64(content.count), to: &stream)

@@ -71,8 +71,7 @@ struct TextIndexCheck {
   }
 }
 
-/// The postings that an index contains for one entity, and the postings that the entity's rows
-/// require.
+/// The postings of one entity in an index, and the postings required by the entity's rows.
 private struct Contents {
   let index: TextIndexDescription
   let reader: TextIndexReader?
@@ -112,7 +111,7 @@ private struct Contents {
     try reader?.forEachPosting { term, row, content in
       posting(term, 0 &- Self.hash(term, row, content))
     }
-    // Handle pending rows, which replace the same rows in the lists.
+    // Apply the pending rows, which replace the same rows in the posting lists.
     for (row, change) in pending {
       add(change.before, row, 1)
       add(change.after, row, .max)

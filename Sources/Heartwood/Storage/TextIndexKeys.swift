@@ -4,7 +4,7 @@
 /// entry and, if the entry belongs to a term, the term.
 package struct TextIndexKeys {
   enum Kind: UInt8 {
-    /// The number of objects, and the number of words in these objects.
+    /// The number of objects, and the total number of words in them.
     case totals
     /// A row whose changes are not yet in the posting lists.
     case pending
@@ -52,7 +52,7 @@ package struct TextIndexKeys {
     Self.range(from: key(.term, prefix).bytes)
   }
 
-  /// Returns the prefix that the keys of a term's blocks share.
+  /// Returns the prefix shared by the keys of a term's blocks.
   func blockPrefix(_ term: some Collection<UInt8>) -> [UInt8] {
     Array(key(.block, term, row: 0).bytes.dropLast(8))
   }
@@ -71,7 +71,7 @@ package struct TextIndexKeys {
     return term
   }
 
-  /// Returns the term that a key contains, or `nil` if the key belongs to another kind of entry.
+  /// Returns the term contained in a key, or `nil` if the key belongs to another kind of entry.
   func term(at key: [UInt8]) throws -> [UInt8]? {
     guard let first = try? Key.Component.all(in: key).first, case .bytes(let bytes) = first else {
       throw TextPostings.damage
@@ -94,7 +94,7 @@ extension [UInt8] {
     append(UInt8(truncatingIfNeeded: rest))
   }
 
-  /// Reads a number that ``append(varint:)`` wrote, and moves `offset` past the number.
+  /// Reads a number written by ``append(varint:)``, and moves `offset` past it.
   @inline(__always)
   func varint(at offset: inout Int) throws -> UInt64 {
     guard offset < count else { throw TextPostings.damage }

@@ -80,7 +80,8 @@ final class TextIndexWriter {
   /// If too many rows or words change, the method discards the words that it has kept.
   private func keep(_ row: Int64, _ before: [UInt64]?, _ after: [UInt64]?) {
     guard let count = rows?.count else { return }
-    // The limit in bytes also limits the number of words, because each word takes more than a byte.
+    // The byte limit can also limit the number of words, because each word takes more than one
+    // byte.
     wordCount += (before?.count ?? 0) + (after?.count ?? 0)
     guard count < PendingText.maxAddedCount, wordCount < PendingText.maxAddedByteCount else {
       rows = nil
@@ -92,7 +93,7 @@ final class TextIndexWriter {
     rows?.append((row, change))
   }
 
-  /// Writes the gathered changes.
+  /// Writes the collected changes.
   func flush() throws {
     guard hasChanges else { return }
     hasChanges = false
@@ -239,7 +240,7 @@ final class TextIndexWriter {
     }
   }
 
-  /// Writes edits to a list that consists of blocks.
+  /// Applies edits to a list that consists of blocks.
   ///
   /// - Returns: The change in the list's posting count.
   private func writeBlocks(
@@ -276,7 +277,7 @@ final class TextIndexWriter {
     return delta
   }
 
-  /// Writes edits to one block.
+  /// Applies edits to one block.
   ///
   /// - Returns: The change in the block's posting count.
   private func write(
@@ -284,8 +285,8 @@ final class TextIndexWriter {
     to bytes: [UInt8], first: Int64?, isLast: Bool
   ) throws -> Int {
     let postings = TextPostings(bytes, fieldCount: slots.count)
-    // Fill the last block, because new rows are usually appended. Divide other blocks evenly, to
-    // leave room for later changes.
+    // Fill the last block completely, because new rows are usually appended. Divide other blocks
+    // evenly, to leave room for later changes.
     let size = bytes.count + edits.reduce(0) { $0 + $1.end - $1.start + 4 }
     let maximum = TextPostingsBuilder.maxByteCount - term.count
     let parts = (size - 1) / maximum + 1
@@ -332,7 +333,7 @@ final class TextIndexWriter {
   }
 }
 
-/// The number of an entity's objects in a text index, and the number of words in these objects.
+/// The number of an entity's objects in a text index, and the total number of words in them.
 package struct TextIndexTotals: Equatable {
   var documentCount = 0
   var totalLength = 0

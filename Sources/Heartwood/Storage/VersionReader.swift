@@ -3,9 +3,9 @@ import Foundation
 /// Finds the versions of an object between two generations.
 ///
 /// The base of a transaction is the number of its first frame. The base is greater than every
-/// earlier generation, but not greater than the generation that the transaction creates. Therefore,
-/// the newest transaction that a generation contains is the last transaction whose base does not
-/// exceed the generation.
+/// earlier generation, but not greater than the generation created by the transaction. Therefore,
+/// the newest transaction in a generation is the last transaction whose base does not exceed the
+/// generation.
 struct VersionReader {
   /// A version of the object, identified by the base of the transaction that wrote it.
   ///
@@ -33,7 +33,7 @@ struct VersionReader {
   ///
   /// - Parameters:
   ///   - snapshots: The generations to inspect, from the oldest to the newest.
-  ///   - history: The transactions that the history still contains.
+  ///   - history: The transactions that are still in the history.
   init(
     _ id: ManagedObjectID, _ storage: EntityStorage, _ model: StoreModel, _ snapshots: [Snapshot],
     _ history: [PersistentHistoryTransaction]
@@ -53,15 +53,15 @@ struct VersionReader {
     steps = Self.steps(states, known)
   }
 
-  /// Returns the versions that the history records and those that can be found only by comparing
+  /// Returns the versions recorded in the history and those that can be found only by comparing
   /// generations.
   private static func steps(_ states: [State], _ known: [Step]) -> [Step] {
     guard let first = states.first, let last = states.last else { return [] }
     var steps = known.filter { first.generation < $0.base && $0.base <= last.generation }
     if let row = first.row {
-      // Use the last known transaction that is not after the first generation, even if the
-      // transaction is newer than `row.version`. Such a transaction may have recomputed derived
-      // attributes without changing the row's version.
+      // Use the last known transaction that is not after the first generation, even if it is newer
+      // than `row.version`. A newer transaction may have recomputed derived attributes without
+      // changing the row's version.
       let last = known.last { row.version <= $0.base && $0.base <= first.generation }
       steps.append(last ?? Step(base: min(row.version, first.generation)))
     }

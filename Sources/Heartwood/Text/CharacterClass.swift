@@ -31,8 +31,8 @@ enum CharacterClass: UInt8 {
     case UInt8(ascii: "_"): .joiner
     case UInt8(ascii: "'"): .midBoth
     case UInt8(ascii: "\""): .quote
-    // A full stop or a colon between letters separates words, because the text is usually an
-    // address. Each part of an address is a separate word.
+    // Treat a full stop or a colon between letters as a word separator. Such text is usually an
+    // address, and each part of an address is a separate word.
     case UInt8(ascii: "."), UInt8(ascii: ","), UInt8(ascii: ";"): .midNumber
     default: .other
     }
@@ -65,8 +65,8 @@ enum CharacterClass: UInt8 {
       0x3040...0x30FF, 0x31F0...0x31FF, 0xA9E0...0xA9FF, 0xAA60...0xAADF, 0xAC00...0xD7A3,
       0xFF66...0xFF9D, 0x11700...0x1174F, 0x17000...0x18DFF, 0x1AFF0...0x1B2FF:
       self = Self(properties: scalar, letter: .paired)
-    // The parts of a decomposed Hangul syllable. The first part begins the syllable, and the other
-    // parts continue it.
+    // These are the parts of a decomposed Hangul syllable. The first part begins the syllable, and
+    // the others continue it.
     case 0x1100...0x115F, 0xA960...0xA97F: self = .paired
     case 0x1160...0x11FF, 0xD7B0...0xD7FF: self = .mark
     case 0xFF9E, 0xFF9F: self = .mark

@@ -38,7 +38,7 @@ struct PorterStemmer {
     bytes.append(contentsOf: word[..<end])
   }
 
-  // MARK: Beginnings of words
+  // MARK: Word beginnings
 
   /// The word endings that can complete a partially typed word.
   private static let endings = [
@@ -196,8 +196,8 @@ struct PorterStemmer {
       "ism", "ate", "iti", "ous", "ive", "ize",
     ]
     for suffix in suffixes where ends(with: suffix) {
-      // Check the letter before "ion", the only suffix that ends with n. That letter must be an s
-      // or a t.
+      // Check the letter before "ion", which is the only suffix that ends with n. That letter must
+      // be an s or a t.
       let before = stemEnd > 0 ? word[stemEnd - 1] : 0
       let isAfterSOrT = before == UInt8(ascii: "s") || before == UInt8(ascii: "t")
       if word[end - 1] == UInt8(ascii: "n"), !isAfterSOrT { return }

@@ -25,8 +25,8 @@ extension TextSearchTree {
     var starts = try positions(first.leaf)
     var (leaf, others) = (first.leaf, starts)
     for word in words.dropFirst() where !starts.isEmpty {
-      // Do not read the positions again for a repeated word, because a phrase may repeat the same
-      // word many times.
+      // Do not reread the positions of a repeated word, because a phrase may repeat a word many
+      // times.
       if word.leaf != leaf { (leaf, others) = (word.leaf, try positions(word.leaf)) }
       var other = 0
       starts.removeAll { start in
@@ -38,7 +38,7 @@ extension TextSearchTree {
     return starts
   }
 
-  /// Returns whether all groups of words occur close to each other in one attribute.
+  /// Returns whether all groups of words occur close to each other in the same attribute.
   static func areNear(
     _ groups: [[Word]], distance: Int, _ positions: (Int) throws -> [UInt32]
   ) rethrows -> Bool {

@@ -30,7 +30,7 @@ public struct TextQuery: Sendable {
   private let levelCount: Int
   private let partCount: Int
 
-  /// Creates a query from the text that a user types into a search field.
+  /// Creates a query from text typed into a search field.
   ///
   /// Every input is valid. Words separated by spaces must all occur, `"quoted words"` must occur in
   /// the given order, `dat*` finds words that begin with `dat`, `wrod~` finds similar words, and

@@ -1,4 +1,4 @@
-/// Parses the text that a user types into a search field.
+/// Parses text typed into a search field.
 ///
 /// Every input is valid.
 struct TextQueryParser {

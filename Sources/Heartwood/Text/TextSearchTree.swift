@@ -157,7 +157,8 @@ struct TextSearchTree {
     tokenizer.tokenize(text, into: &tokens)
     var used: [TextTokens.Token] = []
     for token in tokens.tokens {
-      // Skip the last character of a run, because it is part of the pair before it.
+      // Skip the single character at the end of a run, because the preceding pair already contains
+      // it.
       if token.isTail, let last = used.last, last.sourceEnd == token.sourceEnd { continue }
       used.append(token)
     }

@@ -80,7 +80,8 @@ struct TextHighlights {
       guard end - start > bestCount else { continue }
       (best, bestCount) = (found[start]...found[end - 1], end - start)
     }
-    // Start before the first match, to show some of the words that precede it. Show all matches.
+    // Start a little before the first match, to give context, but not so early that the last match
+    // no longer fits.
     let lead = min(count / 4, count - best.count)
     let first = min(max(0, best.lowerBound - lead), tokens.count - count)
     let last = first + count - 1

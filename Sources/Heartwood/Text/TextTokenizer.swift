@@ -1,4 +1,4 @@
-/// A rule for splitting text into the terms that text indexes store and text queries look up.
+/// A rule for splitting text into the terms used by text indexes and text queries.
 public struct TextTokenizer: Sendable {
   /// A language whose word endings are removed, so that a query finds all forms of a word.
   public enum Stemming: String, Sendable, Hashable {
@@ -11,7 +11,7 @@ public struct TextTokenizer: Sendable {
   enum Kind {
     case words(WordScanner)
     case custom(any CustomTextTokenizer)
-    /// A custom tokenizer that another program implements.
+    /// A custom tokenizer implemented by another program.
     ///
     /// The current process, such as a tool, has access only to the name of the tokenizer.
     case unknown
@@ -41,7 +41,7 @@ public struct TextTokenizer: Sendable {
         stemming: stemming, ignoresCase: ignoresCase, ignoresDiacritics: ignoresDiacritics))
   }
 
-  /// Returns a tokenizer that the program implements.
+  /// Returns a custom tokenizer implemented by the program.
   public static func custom(_ tokenizer: some CustomTextTokenizer) -> TextTokenizer {
     TextTokenizer(
       kind: .custom(tokenizer), identifier: "custom-\(tokenizer.name)-\(tokenizer.version)")
@@ -137,7 +137,7 @@ public struct TextTokenizer: Sendable {
   }
 }
 
-/// A tokenizer that a program implements.
+/// A tokenizer implemented by a program.
 ///
 /// The store records the name and the version. Increase the version whenever the tokenizer's
 /// results change, so that the index is rebuilt when the store is next opened.

@@ -1,4 +1,4 @@
-/// Undoes deletions that were saved.
+/// Undoes deletions that have already been saved.
 extension ManagedObjectContext {
   /// Reinserts an object whose deletion was saved, and restores the object's former values.
   func insertAgain(_ object: ManagedObject) {
@@ -8,8 +8,8 @@ extension ManagedObjectContext {
     // for the same number. The undo log must record the deleted object instead.
     for (referring, property) in references { referring.setTarget(.object(object), property) }
     for (referring, property) in references { setToOne(referring, property, nil) }
-    // Do not call `awakeFromInsert`, because the object has already been awakened from an insertion
-    // or a fetch.
+    // Do not call `awakeFromInsert`, because the object was already awakened when it was inserted
+    // or fetched.
     object.state.insert(.hasAwoken)
     _ = register(new: object)
     for property in entity(of: object).properties where property.isAttribute {

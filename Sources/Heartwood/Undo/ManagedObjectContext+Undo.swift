@@ -68,7 +68,7 @@ extension ManagedObjectContext {
 
   /// Loads an object, and returns whether changes to its properties may be reverted.
   ///
-  /// An object without a row has no values to revert except its edits.
+  /// An object without a row has nothing to revert except its edits.
   private func isRevertible(_ object: ManagedObject) -> Bool {
     if object.isFault { fire(object) }
     return !object.isFault && !object.isInaccessible || object.changes?.isEmpty == false
@@ -121,7 +121,7 @@ extension ManagedObjectContext {
     let original = object.changes?.originals[property.slot]
     willChange(object, property)
     // If `isFirst` is `true` but no original is recorded, the change was discarded and the object
-    // was then read again, so the object already has the value from its row.
+    // was reread, so it already has the value from its row.
     if let value = isFirst && !object.isInserted ? original : value {
       try? object.setStoredValue(value, property)
     }
@@ -142,8 +142,8 @@ extension ManagedObjectContext {
       switch object.changes?.originals[property.slot] {
       case .integer(let bits): target = self.object(ObjectNumber(bits: bits))
       case .some: target = nil
-      // Keep the current target if no original is recorded: the change was discarded and the object
-      // was then read again, so the object already has the target from its row.
+      // If no original is recorded, the change was discarded and the object was reread. Keep the
+      // current target, which comes from the row.
       case .none: target = toOneTarget(of: object, property)
       }
     }

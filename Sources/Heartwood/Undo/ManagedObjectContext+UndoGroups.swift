@@ -71,7 +71,7 @@ extension ManagedObjectContext {
   /// then.
   public func redo() { revertGroup({ $0.beginRedo() }) }
 
-  /// Prepares the recorded groups for an undo of saved changes, or discards the groups if
+  /// Prepares the recorded groups so that saved changes can be undone, or discards the groups if
   /// ``discardsUndoOnSave`` is `true`.
   func keepUndoAfterSave() {
     if rootContext.discardsUndoOnSave { forgetUndo() } else { undoLog?.didSave() }

@@ -84,13 +84,13 @@ final class UndoLog {
   /// value.
   private var valued: Set<PropertyKey> = []
   private var direction = Direction.doing
-  /// The steps that wait for an object to be restored, keyed by that object.
+  /// The steps that are waiting for an object to be restored, keyed by that object.
   private var waiting: [ManagedObject: [Step]] = [:]
-  /// The steps that wait until all other steps of the group have been reverted.
+  /// The steps that are postponed until all other steps of the group have been reverted.
   private var postponed: [Step] = []
-  /// The objects whose deletion the current undo or redo reverts.
+  /// The objects whose deletion is reverted by the current undo or redo.
   private var restored: Set<ManagedObject> = []
-  /// The saved objects that the current undo or redo has deleted.
+  /// The saved objects deleted by the current undo or redo.
   private var deletedAgain: [ManagedObject] = []
 
   var canUndo: Bool { !undoable.isEmpty || !open.steps.isEmpty }
@@ -242,7 +242,7 @@ final class UndoLog {
     return group?.steps.reversed() ?? []
   }
 
-  /// Returns whether the current undo or redo reverts the deletion of an object.
+  /// Returns whether the deletion of an object is reverted by the current undo or redo.
   func restores(_ object: ManagedObject) -> Bool { restored.contains(object) }
 
   /// Postpones a step of the current group until an object is restored.
@@ -255,7 +255,7 @@ final class UndoLog {
     waiting.removeValue(forKey: object) ?? []
   }
 
-  /// Postpones a step until all other steps of the group are reverted.
+  /// Postpones a step until all other steps of the group have been reverted.
   func postpone(_ step: Step) { postponed.append(step) }
 
   /// Removes and returns the postponed steps.
@@ -267,7 +267,7 @@ final class UndoLog {
   /// Records that the current undo or redo has deleted a saved object.
   func deletesAgain(_ object: ManagedObject) { deletedAgain.append(object) }
 
-  /// Removes and returns the saved objects that the current undo or redo has deleted.
+  /// Removes and returns the saved objects deleted by the current undo or redo.
   func objectsDeletedAgain() -> [ManagedObject] {
     defer { deletedAgain = [] }
     return deletedAgain
@@ -276,7 +276,7 @@ final class UndoLog {
   func end() {
     endGroup()
     open.name = nil
-    // Assign each remaining step to the group that deleted the step's object.
+    // Assign each remaining step to the group that deleted its object.
     if direction == .undoing {
       for (object, steps) in waiting { for step in steps { add(step, toDeletionOf: object) } }
     }

@@ -26,7 +26,8 @@ extension AttributeValue {
       throw failure("The value cannot be read as \(storageType.phrase): \(error)")
     }
     do {
-      // Reject invalid values, such as raw values without a case and numbers that are out of range.
+      // Reject invalid values, such as raw values that match no case and numbers that are out of
+      // range.
       _ = try Self(storedValue: value)
     } catch {
       throw failure("\(value.text ?? "nil") is not a valid value of \(Self.self).")
@@ -50,7 +51,7 @@ extension AttributeValue {
     case .bytes: return try container.decode(Data.self).storedValue
     case .decimal: return try container.decode(Decimal.self).storedValue
     case .reference:
-      throw StorageError(.invalidArgument, "An attribute cannot contain a reference.")
+      throw StorageError(.invalidArgument, "An attribute cannot contain a reference to an object.")
     case .json:
       guard let type = Self.self as? any (AttributeValue & Decodable).Type else {
         throw StorageError(

@@ -18,8 +18,8 @@ package enum ExactDates {
 
   /// A strategy that accepts ISO 8601 text and numbers of seconds since 2001.
   ///
-  /// Classes store the dates within `Codable` values as numbers, but feeds and exports contain the
-  /// dates as text. A tool that does not have the types stores this text unchanged.
+  /// Classes store the dates within `Codable` values as numbers, but feeds and exports contain them
+  /// as text. A tool that does not have the types stores this text unchanged.
   static let decodingOfAnyForm = JSONDecoder.DateDecodingStrategy.custom { decoder in
     let container = try decoder.singleValueContainer()
     if let seconds = try? container.decode(Double.self) {
@@ -64,7 +64,7 @@ package enum ExactDates {
     return "\(text(ofWholeSeconds: seconds)).\(digits(rest, 3))Z"
   }
 
-  /// Returns the date that a string represents, or `nil` if the string is not a date.
+  /// Returns the date represented by a string, or `nil` if the string is not a date.
   package static func date(from text: String) -> Date? {
     var rest = Substring(text).utf8
     guard let year = number(&rest, digitCount: 4), skip("-", &rest),

@@ -27,8 +27,9 @@ enum JSONCoding {
     do {
       return try decoder.decode(type, from: data)
     } catch {
-      // A tool stores the dates within a program's feeds and exports as text. First try the form
-      // that `bytes(of:)` writes, because the type may contain text that only looks like a date.
+      // Dates are text if a tool has stored values from a program's feed or export. Accept this
+      // form only if the form that `bytes(of:)` writes has failed, because a type may contain text
+      // that merely looks like a date.
       decoder.dateDecodingStrategy = ExactDates.decodingOfAnyForm
       guard let value = try? decoder.decode(type, from: data) else { throw error }
       return value
@@ -72,11 +73,11 @@ struct OrderedValue<Value: Encodable>: Encodable {
     // Refuse two values that `JSONEncoder` would write, but `JSONDecoder` would not read.
     case let url as URL:
       guard URL(string: url.absoluteString) != nil else {
-        throw refusal("A URL without text", encoder)
+        throw refusal("An empty URL", encoder)
       }
       try encodeDirectly(to: encoder)
     case let decimal as Decimal:
-      guard !decimal.isNaN else { throw refusal("A decimal number that is NaN", encoder) }
+      guard !decimal.isNaN else { throw refusal("The decimal number NaN", encoder) }
       try encodeDirectly(to: encoder)
     default:
       try value.encode(to: OrderingEncoder(base: encoder))

@@ -7,7 +7,7 @@ enum JSONValue: Codable, AttributeValue {
   case integer(Int64)
   case largeInteger(UInt64)
   case number(Double)
-  /// A number that has more digits than a `Double`.
+  /// A number with more digits than a `Double` can represent.
   case decimal(Decimal)
   case text(String)
   case array([JSONValue])

@@ -46,7 +46,7 @@ public struct PersistentHistoryToken: Codable, Sendable {
       .map { HistoryPosition(sequence: $0.sequence, time: $0.time) }
   }
 
-  /// The positions in all stores that the token covers.
+  /// The positions in all stores covered by the token.
   var positions: [UUID: HistoryPosition] {
     (others ?? []).reduce(into: [store: HistoryPosition(sequence: sequence, time: time)]) {
       $0[$1.store] = HistoryPosition(sequence: $1.sequence, time: $1.time)
@@ -85,7 +85,7 @@ public struct PersistentHistoryTransaction: Sendable {
   public internal(set) var token: PersistentHistoryToken
   /// The author of the changes, or `nil` if no author was set.
   ///
-  /// The root context's `transactionAuthor` provides the author.
+  /// This is the value of the root context's `transactionAuthor`.
   public let author: String?
   /// The name of the root context that made the changes, or `nil` if the context had no name.
   public let contextName: String?
@@ -97,7 +97,7 @@ public struct PersistentHistoryTransaction: Sendable {
   public let changes: [PersistentHistoryChange]
   /// The number of the transaction's first frame.
   ///
-  /// The rows that the transaction wrote contain this number as their version.
+  /// The rows written by the transaction have this number as their version.
   let base: UInt64
   /// The UUID of the store.
   let store: UUID

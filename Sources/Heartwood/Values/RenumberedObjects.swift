@@ -61,7 +61,7 @@ package final class RenumberedObjects {
 
   /// Returns an object's current number, or its last number if another object has replaced it.
   ///
-  /// - Parameter replaced: The last numbers of the objects that other objects have replaced.
+  /// - Parameter replaced: The last numbers of objects that have been replaced by other objects.
   func resolved(_ number: ObjectNumber, unlessIn replaced: Set<ObjectNumber>) -> ObjectNumber {
     var number = number
     while !replaced.contains(number), let next = successor(of: number) { number = next }

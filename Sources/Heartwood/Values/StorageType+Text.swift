@@ -19,8 +19,7 @@ extension StorageType {
     }
   }
 
-  /// Returns the value that a string represents, or `nil` if the string is not a value of this
-  /// type.
+  /// Returns the value represented by a string, or `nil` if the string is not a value of this type.
   package func value(_ text: String) throws -> StoredValue? {
     switch self {
     case .bool:
@@ -56,7 +55,7 @@ extension StorageType {
     }
   }
 
-  /// Returns the text that the history stores for a value of a deleted object, or `nil` for `null`.
+  /// Returns the text that represents a deleted object's value in the history, or `nil` for `null`.
   ///
   /// Dates and `Codable` values are written so that ``preservedValue(_:)`` restores them exactly.
   func preservedText(of value: StoredValue) -> String? {
@@ -70,7 +69,7 @@ extension StorageType {
     }
   }
 
-  /// Returns the value that a string in the history represents, or `nil` if the string is not a
+  /// Returns the value represented by a string in the history, or `nil` if the string is not a
   /// value of this type.
   func preservedValue(_ text: String) -> StoredValue? {
     let value = try? value(text)

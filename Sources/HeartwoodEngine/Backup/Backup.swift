@@ -38,7 +38,7 @@ public struct Backup: Sendable {
 
   /// Returns the generations that can be restored, oldest first.
   ///
-  /// The method skips files with damaged headers, and does not read the pages in the files.
+  /// The method skips files with damaged headers. It does not read the page images.
   ///
   /// - Throws: `notAStore` if the directory contains no backups. Also throws `incompatibleFormat`
   ///   or `io`.
@@ -62,26 +62,24 @@ public struct Backup: Sendable {
 
   /// Restores a generation as a new store.
   ///
-  /// The new store keeps the identity of the original, so tokens of the generation stay valid. The
-  /// next commit in the new store begins a new lineage. The method writes the store to a path that
-  /// consists of `target` and the suffix `.partial`. When the store is complete and synced, the
-  /// method renames it to `target`.
+  /// The new store keeps the identity of the original, so tokens for the generation stay valid. The
+  /// next commit in the new store begins a new lineage. The method writes the store to `target`
+  /// with the suffix `.partial`, and renames it to `target` when it is complete and synced.
   ///
   /// - Parameters:
   ///   - generation: The generation of one of the ``restorePoints()``, or `nil` for the newest
   ///     generation.
   ///   - target: A path that does not exist yet. Its parent directory must exist.
-  ///   - asFork: Whether the new store gets a new identity, as a copied store does. A fork rejects
-  ///     tokens and backup directories of the original.
-  ///   - progress: A closure called on this thread whenever another one percent of the pages has
-  ///     been read.
+  ///   - asFork: Whether to give the new store a new identity, like that of a copied store. A fork
+  ///     rejects tokens and backup directories of the original.
+  ///   - progress: A closure called on this thread each time another 1% of the pages has been read.
   /// - Returns: The restored generation.
   /// - Throws: `generationExpired` if the directory does not contain the generation, or `corrupt`
   ///   if a file is missing or damaged. The message of a `corrupt` error describes what can still
   ///   be restored. Throws `invalidArgument` if `target` exists. Also throws `busy`, `notAStore`,
-  ///   `incompatibleFormat`, `io` or `diskFull`. If an error is thrown, `target` does not exist
-  ///   or is the complete store. The latter is possible only if the sync of the parent directory
-  ///   failed.
+  ///   `incompatibleFormat`, `io` or `diskFull`. If an error is thrown, either `target` does not
+  ///   exist, or it contains the complete store. The latter is possible only if the sync of the
+  ///   parent directory failed.
   /// - Complexity: Reads the files that contain the generation's pages, verifies each page in them,
   ///   and writes each page of the generation once. Performs three syncs, plus directory syncs.
   @discardableResult
@@ -111,7 +109,7 @@ public struct Backup: Sendable {
   /// The method merges the files of removed points into the remaining files.
   ///
   /// The newest restore point is never removed. A file with a damaged or incomplete header is not
-  /// removed either, nor are the restore points on which that file builds.
+  /// removed either, nor are the restore points that the file builds on.
   ///
   /// - Parameter isKept: A closure that returns whether to keep a restore point. While it runs, no
   ///   backup can be added.

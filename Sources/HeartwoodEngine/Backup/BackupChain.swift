@@ -32,10 +32,10 @@ struct BackupChain {
     imageCount = files.reduce(0) { $0 + $1.header.imageCount }
   }
 
-  /// The named generations that the files record.
+  /// The named generations recorded in the files.
   var names: [String: FrameNumber] { files.map(\.header).names }
 
-  /// The commit on which the first file builds, or `nil` if the first file contains all pages.
+  /// The commit that the first file builds on, or `nil` if the first file contains all pages.
   var base: BackupStart? { files.first?.header.base }
 
   /// Calls `body` with every image.
@@ -93,12 +93,12 @@ struct BackupChain {
 
 /// The readers of several files, ordered by the page numbers of their images.
 private struct ReaderQueue {
-  /// A binary heap, whose elements consist of a page number and the index of a reader.
+  /// A binary heap of elements that each contain a page number and the index of a reader.
   private var heap: [UInt64] = []
 
   /// The reader with the lowest page number.
   ///
-  /// Of several readers with this page number, the property returns the one with the lowest index.
+  /// If several readers have this page number, the one with the lowest index comes first.
   var first: (page: PageNumber, reader: Int)? {
     heap.first.map { (PageNumber($0 >> 32), Int($0 & 0xFFFF_FFFF)) }
   }
@@ -112,7 +112,7 @@ private struct ReaderQueue {
     }
   }
 
-  /// Gives the first reader a new page number, or removes this reader if `page` is `nil`.
+  /// Updates the first reader's page number, or removes the reader if `page` is `nil`.
   mutating func replaceFirst(with page: PageNumber?) {
     guard let first else { return }
     heap.swapAt(0, heap.count - 1)
@@ -145,8 +145,8 @@ extension BackupHeader {
 }
 
 extension BackupDirectory {
-  /// Extends an error's message with a sentence about what can be restored without the damaged
-  /// file.
+  /// Extends an error's message with a sentence that explains what can be restored without the
+  /// damaged file.
   fileprivate func explained(
     _ error: StorageError, _ name: BackupName, _ frame: FrameNumber
   ) -> StorageError {

@@ -41,7 +41,7 @@ struct BackupDirectory {
     self.fileSystem = fileSystem
     self.names = names.sorted { ($0.frame, $0.base ?? 0) < ($1.frame, $1.base ?? 0) }
     var steps: [FrameNumber: BackupName] = [:]
-    // A base is older than the files that build on it, so ascending order visits it first.
+    // A base is older than the files that build on it, so in ascending order, it comes first.
     for name in self.names where steps[name.frame] == nil {
       guard let base = name.base, steps[base] == nil else {
         steps[name.frame] = name
@@ -106,13 +106,12 @@ struct BackupDirectory {
   /// The generations that can be restored if no file is damaged, in ascending order.
   var frames: [FrameNumber] { lastSteps.keys.sorted() }
 
-  /// Returns whether the directory contains every file on which the given file builds.
+  /// Returns whether the directory contains every file that the given file builds on.
   func canRestore(with name: BackupName) -> Bool {
     name.base.map { lastSteps[$0] != nil } ?? true
   }
 
-  /// Returns the newest generation in `frames` on which a generation builds, directly or
-  /// indirectly.
+  /// Returns the newest generation in `frames` that a generation builds on, directly or indirectly.
   func base(of frame: FrameNumber, among frames: Set<FrameNumber>) -> FrameNumber? {
     var next = lastSteps[frame]?.base
     while let current = next, !frames.contains(current) { next = lastSteps[current]?.base }
@@ -177,7 +176,7 @@ struct BackupDirectory {
         + restorable(upTo: frame), file: path)
   }
 
-  /// Returns a sentence about what can be restored without the given file.
+  /// Returns a sentence that explains what can be restored without the given file.
   func restorable(
     upTo frame: FrameNumber, without damaged: BackupName? = nil
   ) -> String {

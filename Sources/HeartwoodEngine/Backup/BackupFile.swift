@@ -1,7 +1,7 @@
-/// A complete file of a backup directory.
+/// A complete file in a backup directory.
 ///
-/// The file is open only during a read, because a chain may have more files than a process can
-/// open.
+/// The file is open only while it is being read, because a chain may contain more files than a
+/// process can have open.
 package struct BackupFile {
   package let header: BackupHeader
   private let directory: String

@@ -2,11 +2,11 @@
 package struct BackupHeader: Hashable, Sendable {
   package var geometry: Geometry
   package var identity: StoreIdentity
-  /// A random number that all files of a directory share.
+  /// A random number shared by all files in a directory.
   ///
   /// A new series of backups gets a new number.
   package var series: UInt64
-  /// The commit on which this file builds, or `nil` if the file contains all pages.
+  /// The commit that this file builds on, or `nil` if the file contains all pages.
   package var base: BackupStart?
   /// The commit whose state can be restored from the file.
   package var point: CommitPoint
@@ -121,7 +121,7 @@ package struct BackupHeader: Hashable, Sendable {
         "The length of the file does not match its page count (\(header.imageCount)).", name)
     }
     guard header.name.text == name else {
-      throw damaged("The contents of the file belong to the backup file \(header.name.text).", name)
+      throw damaged("The file has the contents of another backup file, \(header.name.text).", name)
     }
     return header
   }
@@ -181,9 +181,9 @@ package struct BackupHeader: Hashable, Sendable {
 }
 
 extension [BackupHeader] {
-  /// The named generations that the headers record.
+  /// The named generations recorded in the headers.
   ///
   /// The headers must be in generation order. If several generations have had the same name, the
-  /// last header applies.
+  /// last header takes precedence.
   var names: [String: FrameNumber] { reduce(into: [:]) { $0.merge($1.names) { $1 } } }
 }

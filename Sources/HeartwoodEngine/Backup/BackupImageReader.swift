@@ -5,7 +5,7 @@
 struct BackupImageReader {
   private let file: BackupFile
   private let pageByteCount: Int
-  /// The images that were read together.
+  /// A buffer for images that are read together.
   private let block: ByteBlock
   private let imagesPerBlock: Int
   /// The position of the first image in the block.
@@ -19,7 +19,7 @@ struct BackupImageReader {
   /// The page number of the current image.
   private(set) var page: PageNumber = 0
 
-  /// Creates a reader before the first image.
+  /// Creates a reader positioned before the first image.
   ///
   /// - Parameter byteCount: The number of bytes to read at a time. The reader reads at least one
   ///   image at a time.
@@ -62,7 +62,7 @@ struct BackupImageReader {
     let target = MutableBytes(block.bytes.base, count: blockImageCount * pageByteCount)
     guard try file.read(into: target, at: offset) == target.count else {
       throw BackupHeader.damaged(
-        "The file became shorter while it was being read.", file.header.name.text)
+        "The file was truncated while it was being read.", file.header.name.text)
     }
   }
 

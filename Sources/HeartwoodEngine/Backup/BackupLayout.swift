@@ -37,7 +37,7 @@ package enum BackupLayout {
   package static let magicNumber: UInt64 = 0x4B41_4254_5241_4548
   package static let currentVersion: UInt32 = 1
 
-  /// Returns the digest that results from appending one image.
+  /// Returns the digest `before`, updated with the hash of one more image.
   package static func digest(_ before: UInt64, _ imageHash: UInt64) -> UInt64 {
     let block = ByteBlock(count: 16)
     defer { block.keep() }
@@ -58,7 +58,7 @@ extension CommitPoint {
   }
 }
 
-/// A commit on which a backup file builds.
+/// A commit that a backup file builds on.
 package struct BackupStart: Hashable, Sendable {
   package let frame: FrameNumber
   package let digest: UInt64

@@ -1,6 +1,6 @@
 /// The name of a backup file.
 package struct BackupName: Hashable, Sendable {
-  /// The generation on which the file builds, or `nil` if the file contains all pages.
+  /// The generation that the file builds on, or `nil` if the file contains all pages.
   package let base: FrameNumber?
   package let frame: FrameNumber
 

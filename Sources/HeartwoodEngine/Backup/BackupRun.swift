@@ -43,10 +43,9 @@ struct BackupRun {
     if let last { try requireAncestor(last, of: newest) }
     let start = last?.point.frame ?? 0
     let named = try store.namedGenerations()
-    // Also back up the generations that users have named, so that these generations can be
-    // restored.
+    // Also back up the generations that users have named, so that they can be restored.
     let users = Set(named.filter { !BackupSeries.isName($0.key) }.map(\.value.frame))
-    // Do not build on a damaged file, because the delta could never be restored.
+    // Do not base a delta on a damaged file, because the delta could never be restored.
     let isIntact = last.map { (try? BackupChain(directory, to: $0.point.frame)) != nil } ?? false
     var base = isIntact ? try last.flatMap { try self.base($0, series, named) } : nil
     try releaseNames(of: series, except: base?.generation)
@@ -59,7 +58,7 @@ struct BackupRun {
       base = try write(newest, after: base, series, in: directory)
     }
     if base == nil, let last, BackupStart(last.point) == BackupStart(newest.state.point) {
-      // Nothing has changed, but the name was released, so keep the generation under that name
+      // Nothing has changed, but the name was released, so keep the generation under the same name
       // again.
       try store.keep(newest.generation, as: series.name(of: newest.generation))
       base = newest
@@ -74,8 +73,8 @@ struct BackupRun {
   /// - Returns: `nil` if the name has been released since the list was read.
   private func namedSnapshot(at generation: Generation) throws -> Snapshot? {
     do { return try store.snapshot(at: generation) } catch {
-      // After any other error, end the backup. Later backups begin at a newer generation, so they
-      // would never add this one.
+      // After any other error, end the backup. Later backups begin at a newer generation and would
+      // never add this one.
       guard (error as? StorageError)?.kind == .generationExpired,
         try !store.namedGenerations().values.contains(generation)
       else { throw error }
@@ -171,8 +170,8 @@ struct BackupRun {
 
   /// Returns the names to record in the next file.
   ///
-  /// A full backup starts a new chain, into which thinning cannot merge the names in earlier files.
-  /// A full backup therefore repeats these names.
+  /// A full backup starts a new chain, and thinning cannot merge the names in earlier files into
+  /// that chain. A full backup therefore repeats these names.
   private func names(
     after base: Snapshot?, in directory: BackupDirectory
   ) throws -> [String: FrameNumber] {

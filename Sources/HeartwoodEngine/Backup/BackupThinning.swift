@@ -11,7 +11,7 @@ struct BackupThinning {
   func run(
     keeping kept: Set<FrameNumber>, removing removed: Set<FrameNumber>
   ) throws(StorageError) {
-    // Remove incomplete files first, because a file that already exists would keep its mode.
+    // Remove incomplete files first. If an incomplete file were reused, it would keep its old mode.
     try directory.remove([])
     var names: Set<BackupName> = []
     for frame in kept.sorted() {
@@ -26,7 +26,7 @@ struct BackupThinning {
       })
   }
 
-  /// Returns the single file that leads from one generation to another.
+  /// Returns a single file that contains the changes from one generation to another.
   ///
   /// If no such file exists, the method writes one by merging files. If any of the merged files is
   /// a full backup, the new file is also a full backup.

@@ -1,9 +1,9 @@
 /// A read-only store that follows the backups of another store.
 ///
-/// One process at a time adds generations from the backup with ``advance(progress:)``. Meanwhile,
-/// any number of processes can read the replica. To the readers, each added generation looks like a
-/// commit by another process. The replica has the same generations, pages and tokens as its source.
-/// `Docs/Reference/Engine.md` lists the guarantees.
+/// One process at a time can add generations from the backup with ``advance(progress:)``.
+/// Meanwhile, any number of processes can read the replica. To the readers, each added generation
+/// looks like a commit by another process. The replica has the same generations, pages and tokens
+/// as its source. `Docs/Reference/Engine.md` lists the guarantees.
 public final class Replica: Sendable {
   private let backup: Backup
   private let store: Store
@@ -16,8 +16,8 @@ public final class Replica: Sendable {
   /// - Parameters:
   ///   - path: The path of the replica's directory.
   ///   - backup: The backup directory, or a copy of it.
-  ///   - progress: A closure called on this thread whenever another one percent of a new replica's
-  ///     pages has been written.
+  ///   - progress: A closure called on this thread each time another 1% of a new replica's pages
+  ///     has been written.
   /// - Throws: `invalidArgument` if the store at the path is not a replica, for example after a
   ///   promotion. Throws `busy` if another process is changing the replica. Also throws any error
   ///   from opening a store or from ``Backup/restore(_:to:asFork:progress:)``.
@@ -72,10 +72,10 @@ public final class Replica: Sendable {
   /// generation.
   ///
   /// The method adds each generation atomically and durably. If a file is damaged or incomplete,
-  /// for example during an upload, a later call tries again. Until then, ``Store/replicaStatus``
-  /// shows the error.
+  /// for example because it is still being uploaded, a later call tries again. Until then,
+  /// ``Store/replicaStatus`` shows the error.
   ///
-  /// - Parameter progress: A closure called on this thread when a generation becomes visible.
+  /// - Parameter progress: A closure called on this thread each time a generation becomes visible.
   /// - Returns: The added generations, oldest first.
   /// - Throws: `corrupt` if a file is missing or damaged, or `foreignStore` if the backup does not
   ///   continue from the replica's state. Also throws `notAStore`, `incompatibleFormat`, `closed`,

@@ -1,8 +1,8 @@
 /// A step that adds the generation of a backup file to a replica.
 ///
 /// The operation is step B1 of `Docs/Internals/Concurrency.md`. The step writes each image to the
-/// same frame as in the source's log. The step also lists each image in the map of retained frames,
-/// as if the log had been reclaimed up to that generation.
+/// same frame as in the source's log. It also lists each image in the map of retained frames, as if
+/// the log had been reclaimed up to that generation.
 struct ReplicaStep {
   private let core: StoreCore
   private let file: BackupFile
@@ -28,8 +28,8 @@ struct ReplicaStep {
       let old = try core.table.catchUp()
       try requireSuccessor(of: old.point)
       let (new, map) = try prepared(after: old)
-      // After an error, keep the images, because the new map may be in place. The next attempt
-      // writes the images again.
+      // After an error, keep the images, because the new map may already be in place. The next
+      // attempt writes the images again.
       try RetainedFrameMap.file.replace(with: map.encoded(for: files.identity), files.log)
       core.table.publishAppended(new)
       core.table.publishSynced(new.generation)

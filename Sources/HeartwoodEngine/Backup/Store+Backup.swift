@@ -19,17 +19,17 @@ extension Store {
   /// that are newer than the previous backup and are kept under other names are also backed up.
   ///
   /// Other threads and processes can read and write this store during the backup. A file gets its
-  /// final name when it is complete and synced, and never changes afterwards. Other programs can
+  /// final name when it is complete and synced. It never changes afterwards. Other programs can
   /// therefore copy the directory at any time. After a crash, the next backup continues from the
   /// newest complete file.
   ///
   /// - Parameters:
   ///   - path: The path of a directory, which is created if it does not exist.
-  ///   - progress: A closure called on this thread whenever another one percent of a file's pages
-  ///     has been written.
+  ///   - progress: A closure called on this thread each time another 1% of a file's pages has been
+  ///     written.
   /// - Throws: `busy` while another backup to the directory is in progress. Throws `foreignStore`
-  ///   if the directory belongs to another store, or to a state from which this store does not
-  ///   descend. Throws `notAStore` if the directory contains other files. Also throws `readOnly`,
+  ///   if the directory belongs to another store, or to a state that this store does not descend
+  ///   from. Throws `notAStore` if the directory contains other files. Also throws `readOnly`,
   ///   `closed`, `corrupt`, `writesDisabled`, `io` or `diskFull`. Errors do not affect the store.
   /// - Complexity: Reads and writes each changed page. For each file, performs two syncs plus those
   ///   of ``keep(_:as:)`` and ``release(_:)``.

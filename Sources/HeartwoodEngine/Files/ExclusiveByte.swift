@@ -16,7 +16,7 @@ package final class ExclusiveByte: Sendable {
   /// - Parameters:
   ///   - timeout: The number of milliseconds to wait for another process, or `nil` to wait without
   ///     a limit. A wait without a limit ends if a suspension is requested.
-  ///   - suspensions: The suspensions of the store. While the store is suspended, no thread locks
+  ///   - suspensions: The store's suspension state. While the store is suspended, no thread locks
   ///     the byte.
   package init(
     _ byte: UInt64, of file: any File, isReadOnly: Bool = false, timeout: UInt64? = nil,
@@ -65,9 +65,10 @@ package final class ExclusiveByte: Sendable {
     try waits.during(range.lowerBound, poll)
   }
 
-  /// Polls until the byte is locked.
+  /// Locks the byte, polling until the lock is available.
   ///
-  /// A lock request that the kernel queues would be granted even while the process is suspended.
+  /// The method does not wait in the kernel's queue, because the kernel could then grant the lock
+  /// while the process is suspended.
   private func poll() throws(StorageError) {
     let clock = SystemThread.monotonicMilliseconds
     var pause: UInt64 = 20
@@ -90,7 +91,7 @@ package final class ExclusiveByte: Sendable {
 
   /// The longest pause between two attempts, in microseconds.
   private static let longestPause: UInt64 = 1000
-  /// The longest pause between two attempts, in microseconds, if the wait has no limit and may last
-  /// for hours.
+  /// The longest pause, in microseconds, between two attempts of a wait that has no limit and may
+  /// last for hours.
   private static let longestUnlimitedPause: UInt64 = 10_000
 }

@@ -18,8 +18,8 @@ package protocol FileSystem: AnyObject, Sendable {
 
   /// Returns a view of this file system that holds the directory at `path` open.
   ///
-  /// The view does not follow links. The view resolves names relative to the open directory, even
-  /// if the directory has been moved.
+  /// The view does not follow links. It resolves names relative to the open directory, even if the
+  /// directory has been moved.
   ///
   /// - Parameter newFileMode: The mode of files that are created before the `pages` file exists, or
   ///   `nil` for the process's default. Files created later take their mode and group from `pages`.
@@ -75,7 +75,7 @@ package protocol FileSystem: AnyObject, Sendable {
 
   /// The wall-clock time in milliseconds since 1970.
   ///
-  /// The time may jump.
+  /// The time can jump when the clock is adjusted.
   var wallClockMilliseconds: UInt64 { get }
 
   /// Returns an unpredictable number.

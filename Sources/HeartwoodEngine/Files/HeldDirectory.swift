@@ -18,7 +18,7 @@ final class HeldDirectory: Sendable {
   private let newFileMode: UInt16?
   private let origin = ProcessOrigin()
 
-  /// The name of the file from which new files take their mode and group.
+  /// The name of the file whose mode and group are used for new files.
   private static let pattern = "pages"
 
   /// Wraps the descriptor of an open directory.
@@ -85,8 +85,8 @@ final class HeldDirectory: Sendable {
   /// Returns the stamp of the names in this directory; see ``FileSystem/stamp(of:)``.
   func stamp() throws(StorageError) -> DirectoryStamp? {
     let directory = try descriptor()
-    // Read the clock before the directory's status, so that any change missing from the status gets
-    // this timestamp or a later one.
+    // Read the clock before the directory's status. Any change that the status does not reflect
+    // then gets this timestamp or a later one.
     let now = Self.nanoseconds(Self.changeClock)
     var status = stat()
     let result = SystemCalls.retrying { fstat(directory, &status) }
@@ -108,7 +108,7 @@ final class HeldDirectory: Sendable {
     Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
   }
 
-  /// The earliest timestamp that the file system would give to a change made now.
+  /// The earliest timestamp that the file system would assign to a change made now.
   private static var changeClock: timespec {
     var clock = timespec()
     #if canImport(Darwin)

@@ -18,7 +18,7 @@ package enum LockByte {
   package static let holderRow: UInt64 = 1 << 32
   /// The first generation lock.
   ///
-  /// Every process in which generation g is live locks byte `live` + g in shared mode.
+  /// A process locks byte `live` + g in shared mode while generation g is live in that process.
   package static let live: UInt64 = 1 << 40
   /// The first holder lock.
   ///

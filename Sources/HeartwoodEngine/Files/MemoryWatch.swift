@@ -2,7 +2,7 @@
 final class MemoryWatch: FileWatch, @unchecked Sendable {
   // `@unchecked` is safe because `lock` guards `isOver`.
   private let lock = Lock()
-  /// A Boolean value that indicates whether the next wait returns immediately.
+  /// A Boolean value that indicates whether the next wait should return immediately.
   private var isOver = false
 
   func wait(milliseconds: UInt64) {

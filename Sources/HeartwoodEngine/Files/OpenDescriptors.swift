@@ -22,8 +22,8 @@
 enum OpenDescriptors {
   /// The error number from registering the fork handlers, or 0 if the registration succeeded.
   ///
-  /// The handlers are registered on first use, or when the first store is opened, because an
-  /// in-memory store opens no files.
+  /// The handlers are registered on first use. Opening the first store also registers them, because
+  /// an in-memory store opens no files.
   private static let registration: Int32 = pthread_atfork(
     { OpenDescriptors.acquire() }, { OpenDescriptors.release() }, { OpenDescriptors.startChild() })
 

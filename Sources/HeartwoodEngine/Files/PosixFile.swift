@@ -95,7 +95,7 @@ final class PosixFile: File {
 
   /// Returns the number of leading vectors that one call can write.
   ///
-  /// The number stays within Darwin's byte limit and the smallest vector limit of any supported
+  /// The result respects Darwin's byte limit and the smallest vector limit of any supported
   /// platform.
   private static func vectorCount(_ vectors: ArraySlice<iovec>) -> Int {
     var byteCount = 0
@@ -160,13 +160,12 @@ final class PosixFile: File {
     {
       return false
     }
-    _ = try result.get("deallocate space of the file", path)
+    _ = try result.get("deallocate space in the file", path)
     return true
   }
 
   func allocatedByteCount() throws(StorageError) -> UInt64 {
-    // Multiply by 512, because `st_blocks` counts units of 512 bytes on every platform, regardless
-    // of the block size.
+    // `st_blocks` counts units of 512 bytes on every platform, regardless of the block size.
     UInt64(try status().st_blocks) * 512
   }
 
@@ -244,7 +243,7 @@ final class PosixFile: File {
     }
     guard request.l_type != Int16(F_UNLCK) else { return nil }
     let start = UInt64(request.l_start)
-    // Interpret a length of zero as "to the largest offset".
+    // A length of zero means "to the largest offset".
     let end = request.l_len == 0 ? UInt64(Int64.max) : start + UInt64(request.l_len)
     return max(start, range.lowerBound)..<min(end, range.upperBound)
   }

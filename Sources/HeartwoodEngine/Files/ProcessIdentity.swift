@@ -27,8 +27,8 @@ package enum ProcessIdentity {
   package static func program(of process: Int32) -> String? {
     #if os(Linux) || os(Android)
       guard let bytes = OpenDescriptors.readBriefly("/proc/\(process)/cmdline") else { return nil }
-      // Use the bytes before the first zero: the file contains the arguments, each terminated by a
-      // zero byte.
+      // Use only the bytes before the first zero, because the file contains all arguments, each
+      // followed by a zero byte.
       let first = bytes.prefix { $0 != 0 }
       return fileName(of: String(decoding: first, as: UTF8.self))
     #else

@@ -30,6 +30,6 @@ package struct ProcessOrigin: Sendable {
 
   /// Marks all existing values as inherited.
   ///
-  /// Only the child of a fork calls this method.
+  /// This method is called only in the child of a fork.
   static func leaveParent() { forkCount.wrappingAdd(1, ordering: .relaxed) }
 }

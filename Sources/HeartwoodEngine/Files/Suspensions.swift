@@ -1,8 +1,8 @@
 import Synchronization
 
-/// The suspensions of a store.
+/// The suspension state of a store.
 ///
-/// A count of suspensions is used to reject pages that were read before the latest suspension.
+/// The state counts suspensions, so that pages read before the latest suspension can be rejected.
 package final class Suspensions: @unchecked Sendable {
   // `@unchecked` is safe because the phase and the memory behind the pointer are atomic.
   private let count: UnsafeMutablePointer<Atomic<UInt64>> = .allocate(capacity: 1)
@@ -22,7 +22,7 @@ package final class Suspensions: @unchecked Sendable {
     count.deallocate()
   }
 
-  /// Requests that this process's maintenance runs and its waits for other processes stop.
+  /// Requests an end to this process's maintenance and to its waits for other processes.
   func request() {
     _ = phase.compareExchange(
       expected: .active, desired: .requested, ordering: .sequentiallyConsistent)
@@ -58,7 +58,7 @@ package final class Suspensions: @unchecked Sendable {
     fileprivate let count: UnsafeMutablePointer<Atomic<UInt64>>
     fileprivate let value: UInt64
 
-    /// A Boolean value that indicates whether the store was suspended after the period began.
+    /// A Boolean value that indicates whether the store has been suspended since the period began.
     var hasPassed: Bool {
       @inline(__always) get { count.pointee.load(ordering: .relaxed) != value }
     }

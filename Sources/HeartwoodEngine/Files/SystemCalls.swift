@@ -10,7 +10,7 @@
 ///
 /// Most wrappers return either the result or the error number.
 ///
-/// The error number is read directly after the call, before a Swift runtime call can change it.
+/// The error number is read immediately after the call, before a Swift runtime call can change it.
 enum SystemCalls {
   /// Makes the system call in `call`, and repeats it whenever a signal interrupts it.
   @inline(__always)
@@ -47,7 +47,7 @@ enum SystemCalls {
     openat(directory, path, flags | O_CLOEXEC, mode)
   }
 
-  /// Closes a descriptor, and ignores failures.
+  /// Closes a descriptor, ignoring any failure.
   ///
   /// All important data has already been synced, and retrying could close another thread's file.
   static func closeDescriptor(_ descriptor: Int32) { _ = close(descriptor) }
@@ -153,7 +153,7 @@ enum SystemCalls {
     #endif
   }
 
-  /// Writes a line to standard error, and ignores failures.
+  /// Writes a line to standard error, ignoring any failure.
   static func printError(_ line: String) {
     let bytes = Array((line + "\n").utf8)
     _ = retrying { bytes.withUnsafeBytes { write(STDERR_FILENO, $0.baseAddress, $0.count) } }

@@ -24,7 +24,7 @@ package struct SystemThread: @unchecked Sendable {
 
   /// The wall-clock time in milliseconds since 1970.
   ///
-  /// The time may jump.
+  /// The time can jump when the clock is adjusted.
   package static var wallClockMilliseconds: UInt64 { milliseconds(CLOCK_REALTIME) }
 
   private static func milliseconds(_ clock: clockid_t) -> UInt64 {

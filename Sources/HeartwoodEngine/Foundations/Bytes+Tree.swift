@@ -7,7 +7,7 @@ extension Bytes {
   /// The run must be followed by eight readable zero bytes, so that one load suffices.
   @_transparent
   package func loadPaddedBigEndian64(_ offset: Int) -> UInt64 {
-    precondition(offset >= 0 && offset <= count, "The range of bytes is out of bounds.")
+    precondition(offset >= 0 && offset <= count, "The byte range is out of bounds.")
     return base.loadUnaligned(fromByteOffset: offset, as: UInt64.self).inBigEndian
   }
 }
@@ -27,7 +27,7 @@ extension Bytes {
   /// Otherwise, the compiler removes the loads.
   @inline(__always)
   package var touchedLines: UInt64 {
-    precondition(count >= 448, "The range of bytes is out of bounds.")
+    precondition(count >= 448, "The byte range is out of bounds.")
     return base.load(fromByteOffset: 64, as: UInt64.self)
       ^ base.load(fromByteOffset: 128, as: UInt64.self)
       ^ base.load(fromByteOffset: 192, as: UInt64.self)

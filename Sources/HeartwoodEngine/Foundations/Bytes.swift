@@ -27,7 +27,7 @@ package struct Bytes {
   private func check(_ offset: Int, _ byteCount: Int) {
     precondition(
       offset >= 0 && byteCount >= 0 && offset &+ byteCount <= count,
-      "The range of bytes is out of bounds.")
+      "The byte range is out of bounds.")
   }
 
   @_transparent
@@ -134,7 +134,7 @@ package struct MutableBytes {
   private func check(_ offset: Int, _ byteCount: Int) {
     precondition(
       offset >= 0 && byteCount >= 0 && offset &+ byteCount <= count,
-      "The range of bytes is out of bounds.")
+      "The byte range is out of bounds.")
   }
 
   @_transparent

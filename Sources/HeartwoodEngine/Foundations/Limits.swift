@@ -58,8 +58,8 @@ package enum Limits {
   /// The table of frames in a segment of this size is comparatively small, and every 64-bit
   /// platform can map the segment.
   package static let maxSegmentByteCount = 1 << 30
-  /// The maximum difference between the number of the newest segment and that of the oldest segment
-  /// still needed.
+  /// The maximum difference between the numbers of the newest segment and the oldest segment that
+  /// is still needed.
   ///
   /// The limit bounds the table of segments in case the directory contains files with arbitrary
   /// numbers in their names.
@@ -71,21 +71,21 @@ package enum Limits {
   package static let maxOpenSegmentCount = 48
   /// The maximum number of log segments that stay open until they are synced.
   ///
-  /// At this limit, the writer syncs the segment that has waited longest. Only then does the writer
-  /// write to another segment.
+  /// At this limit, the writer syncs the segment that has waited longest before it writes to
+  /// another segment.
   ///
   /// At the default segment size, the longest log that can await a checkpoint fits in this many
   /// segments. Only a larger transaction waits for the disk before it commits.
   package static let maxUnsyncedSegmentCount = 32
   /// The maximum number of retained generations in the shared counters, not counting the newest.
   ///
-  /// If more generations are held, maintenance runs reclaim less log space.
+  /// If more generations are held, maintenance reclaims less log space.
   package static let maxRetainedGenerationCount = 200
   /// The number of rows in the `holders` file.
   ///
   /// A process without a row cannot record its name, so users see the name of its program instead.
   package static let maxHolderRowCount = 256
-  /// The maximum number of generations for which a process takes a holder lock.
+  /// The maximum number of generations that a process takes holder locks for.
   ///
   /// Each holder lock slows down all other lock calls. Users rarely need to see more than the
   /// oldest held generations.

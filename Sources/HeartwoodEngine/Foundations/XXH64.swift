@@ -2,7 +2,7 @@
 ///
 /// The hashes detect corruption, but not changes by an attacker who constructs collisions.
 package struct XXH64 {
-  /// The state after all complete 32-byte stripes so far.
+  /// The state after the complete 32-byte stripes of the input so far.
   private var lanes: Lanes
   /// The input after the last complete stripe, as little-endian words padded with zeros.
   private var pending = SIMD4<UInt64>(repeating: 0)

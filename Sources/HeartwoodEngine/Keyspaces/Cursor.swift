@@ -3,7 +3,7 @@
 /// A cursor is not `Sendable`: only one thread at a time may use it. A transaction's cursor
 /// reflects the transaction's changes. After a change, the cursor uses its current key to find its
 /// position again. Do not use a cursor after the transaction's closure has returned, after its
-/// keyspace was removed, or during a bulk load of the keyspace.
+/// keyspace has been removed, or while the keyspace is being bulk-loaded.
 public final class Cursor {
   enum Owner {
     case snapshot(Snapshot)
@@ -27,7 +27,8 @@ public final class Cursor {
   // `owner` keeps alive, and `owner` may be destroyed before `cursor`.
   deinit { cursor.releaseLeaf() }
 
-  /// Traps if the transaction has ended, or if its keyspace was removed or is being bulk-loaded.
+  /// Traps if the transaction has ended, or if the cursor's keyspace was removed or is being
+  /// bulk-loaded.
   ///
   /// The method throws `forked` in a child process, or `generationExpired` if the generation
   /// expired when the store was suspended.

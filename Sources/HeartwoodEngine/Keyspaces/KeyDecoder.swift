@@ -1,14 +1,14 @@
 /// A decoder that reads the components of a key one after another.
 ///
-/// Decoding never traps, regardless of the bytes. Decoding throws
-/// ``StorageError/Kind/invalidArgument`` if a component does not have the requested kind, or if a
-/// number does not fit in the requested type. Decoding throws ``StorageError/Kind/corrupt`` for
-/// bytes that no ``KeyEncoder`` writes. The error's message states the position of the component.
-/// If the kinds differ, the message also states the kind that was found and the kind that was
-/// requested. After an error, the position of the decoder is unspecified.
+/// Decoding never traps, regardless of the bytes. It throws ``StorageError/Kind/invalidArgument``
+/// if a component does not have the requested kind, or if a number does not fit in the requested
+/// type. It throws ``StorageError/Kind/corrupt`` for bytes that a ``KeyEncoder`` never writes. The
+/// error's message states the position of the component. If the kinds differ, the message also
+/// states the kind that was found and the kind that was requested. After an error, the position of
+/// the decoder is unspecified.
 ///
-/// A decoder only borrows the key's memory. A decoder cannot be copied, so code cannot keep it
-/// beyond the call that receives it.
+/// A decoder only borrows the key's memory. It cannot be copied, so code cannot keep it beyond the
+/// call that receives it.
 public struct KeyDecoder: ~Copyable {
   private let bytes: Bytes
   private var offset = 0
@@ -131,7 +131,8 @@ public struct KeyDecoder: ~Copyable {
 extension KeyDecoder {
   /// Reads the kind of the next component.
   ///
-  /// If there is no next component, the method throws an error that names `asked`.
+  /// If there is no next component, the method throws an error that names the requested kind,
+  /// `asked`.
   private mutating func begin(asking asked: KeyTag) throws(StorageError) -> KeyTag {
     guard let tag = try nextKind() else {
       throw StorageError(

@@ -27,8 +27,9 @@ public struct KeyRange: Hashable, Sendable {
       return
     }
     // Append `FF`, because no component starts with `FF`. If the prefix ends with a string or byte
-    // string, append `00 FF` instead. Any further component follows a `00` terminator there,
-    // whereas `00 FF` encodes a zero byte in a longer string, which is outside the range.
+    // string, append `00 FF` instead. Keys with further components have a `00` terminator after the
+    // string, and they sort before `00 FF`. A longer string with a zero byte at this position has
+    // the bytes `00 FF`, and is outside the range.
     var end = key.encoded
     switch try? Key.Component.all(in: key.encoded).last {
     case .string, .bytes: end += [0, .max]
@@ -39,8 +40,8 @@ public struct KeyRange: Hashable, Sendable {
       self.init(from: key, upTo: Key(unverified: end))
       return
     }
-    // The bound is too long for a key. No key has more than `limit` bytes, so a key precedes the
-    // bound if and only if it does not follow the first `limit` bytes of the bound.
+    // The bound is too long for a key, so shorten it to `limit` bytes. No key is longer than that,
+    // so a key precedes the bound if and only if it precedes or equals the shortened bound.
     self.init(from: key, upTo: Key.successor(of: Array(end.prefix(limit))))
   }
 

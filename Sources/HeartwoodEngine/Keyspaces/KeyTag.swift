@@ -21,9 +21,9 @@ package enum KeyTag: UInt8, CaseIterable, Sendable {
   case date = 0x30
   /// A UUID, in 16 bytes.
   case uuid = 0x38
-  /// A string, whose UTF-8 bytes are escaped as ``KeyEncoder`` describes.
+  /// A string, whose UTF-8 bytes are escaped as described in ``KeyEncoder``.
   case string = 0x40
-  /// A byte string, whose bytes are escaped as ``KeyEncoder`` describes.
+  /// A byte string, whose bytes are escaped as described in ``KeyEncoder``.
   case bytes = 0x48
 
   package var kindName: String {

@@ -1,8 +1,8 @@
 extension KeyspaceReads {
   /// Looks up `keys` in order.
   ///
-  /// Each encoded key, including its padding, has at most `byteCount` bytes. `keyspace` is the
-  /// keyspace of a transaction, which `body` may change but not remove, or `nil` for a snapshot.
+  /// Each encoded key, including its padding, has at most `byteCount` bytes. `keyspace` is a
+  /// transaction's keyspace, which `body` may change but not remove, or `nil` for a snapshot.
   @inline(__always)
   private func getMany<K>(
     _ keys: [K], byteCount: Int, in keyspace: KeyspaceScope?,

@@ -152,8 +152,8 @@ package struct KeyspaceReads {
 
   /// Calls `body` for every entry in a range of keys, until `body` returns `false`.
   ///
-  /// `keyspace` is the keyspace of a transaction, which `body` may change but not remove, or `nil`
-  /// for a snapshot.
+  /// `keyspace` is a transaction's keyspace, which `body` may change but not remove, or `nil` for a
+  /// snapshot.
   func forEach(
     from lower: Key?, upTo upper: Key?, reversed: Bool, in keyspace: KeyspaceScope?,
     _ body: (_ key: RawSpan, _ value: RawSpan) throws -> Bool

@@ -1,8 +1,8 @@
 /// The entries that differ between two states of one store.
 ///
-/// The comparison reads only leaves that were written or freed between the two states. The
-/// comparison identifies keyspaces by name, because a keyspace that was removed and created again
-/// has a different tree.
+/// The comparison reads only leaves that were written or freed between the two states. It
+/// identifies keyspaces by name, because a keyspace that was removed and created again has a
+/// different tree.
 ///
 /// - Important: Both states must outlive this value.
 package struct SnapshotDifference {
@@ -96,7 +96,7 @@ package struct SnapshotDifference {
         if try !hasEqualValues(old, new) {
           try body(StoreChange(keyspace: name, key: new.key.copied(), kind: .updated))
         }
-        // Most entries of a rewritten leaf are unchanged, so skip runs of unchanged entries at
+        // Most entries of a rewritten leaf are unchanged, so skip each run of unchanged entries at
         // once.
         old.skipSame(as: new)
         hasOld = try old.moveToNext()

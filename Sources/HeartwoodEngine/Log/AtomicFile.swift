@@ -46,7 +46,7 @@ package struct AtomicFile: Sendable {
     let block = ByteBlock(count: Int(count))
     defer { block.keep() }
     guard try file.read(into: block.bytes, at: 0) == block.bytes.count else {
-      throw damaged("The file became shorter while it was being read.")
+      throw damaged("The file was truncated while it was being read.")
     }
     return try decode(block.bytes.bytes, log.identity)
   }
@@ -76,9 +76,9 @@ package struct AtomicFile: Sendable {
     }
   }
 
-  /// Returns whether every part of the file contains enough blocks with data.
+  /// Returns whether each chunk of the file contains enough nonzero blocks.
   ///
-  /// The method stops reading at the first part that does not.
+  /// The method stops reading at the first chunk that does not.
   private static func isFilled(_ file: any File, _ count: UInt64) throws(StorageError) -> Bool {
     let block = ByteBlock(count: Int(plainByteCount))
     defer { block.keep() }
@@ -95,7 +95,7 @@ package struct AtomicFile: Sendable {
     return true
   }
 
-  /// The length up to which files are read without a check for holes.
+  /// The maximum length of a file that is read without a check for holes.
   private static let plainByteCount: UInt64 = 1 << 20
   /// The highest compression ratio that a file system is expected to achieve.
   private static let compression: UInt64 = 64

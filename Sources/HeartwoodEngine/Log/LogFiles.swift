@@ -47,8 +47,8 @@ package final class LogFiles: Sendable {
 
   /// Opens the existing segments in ascending order, starting with `first`.
   ///
-  /// The method skips segments that a checkpoint deletes during the call. The method also skips
-  /// empty segments left by transactions that ran out of disk space or were rolled back.
+  /// The method skips segments that a checkpoint deletes during the call. It also skips empty
+  /// segments left by transactions that ran out of disk space or were rolled back.
   ///
   /// - Precondition: If `isMapped` is true, the segments have their full length. Accessing a
   ///   mapping past the end of its file ends the process.
@@ -170,7 +170,7 @@ package final class LogFiles: Sendable {
 
   /// Opens or creates a segment without allocating disk space in advance.
   ///
-  /// Writing an image to the segment allocates the space for that image only.
+  /// Writing an image to the segment allocates space only for that image.
   package func sparseSegment(_ number: UInt64, lineage: UInt64) throws(StorageError) -> Segment {
     guard let file = try pool.open(path(number), .create) else {
       throw StorageError(

@@ -87,7 +87,7 @@ package struct LogScanner {
     where !images.contains(where: { $0.page == bitmap }) {
       throw .corrupt(
         "The commit that ends at frame \(end.frame) increases the page count to \(end.pageCount), "
-          + "but does not contain all new bitmap pages. Restore a backup.",
+          + "but lacks some of the new bitmap pages. Restore a backup.",
         file: geometry.segmentName(geometry.segment(of: end.frame)))
     }
   }
@@ -212,7 +212,7 @@ package struct LogScanner {
     _ geometry: Geometry
   ) {
     guard !voids.isEmpty else { return }
-    // Ignore impossible ranges: the file that they were read from may be corrupt.
+    // Ignore impossible ranges, because the file that contained them may be corrupt.
     let sane = voids.map { VoidRange(first: $0.first, last: min($0.last, end)) }
       .filter { $0.first <= $0.last }
     var ranges = VoidRange.coalesced(sane, geometry)[...]

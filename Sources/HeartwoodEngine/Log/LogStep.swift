@@ -11,7 +11,7 @@ package struct LogStep {
   package var durableWatermark: FrameNumber
   /// The page images in log order, or in page order if they come from a footer.
   ///
-  /// If a page occurs more than once, the last image applies.
+  /// If a page occurs more than once, the last image takes precedence.
   package var images: [Image]
   /// The previous lineage if the commit starts a new one, or `nil` otherwise.
   package var ended: EndedLineage?

@@ -158,7 +158,7 @@ package struct RetainedFrameMap: Hashable, Sendable {
           frame: bytes.load64(offset + Layout.retainedFrame.offset),
           page: bytes.load32(offset + Layout.retainedPage.offset))
       })
-    guard map.isOrdered else { throw file.damaged("The rows of the map are not in order.") }
+    guard map.isOrdered else { throw file.damaged("The rows of the map are out of order.") }
     return map
   }
 

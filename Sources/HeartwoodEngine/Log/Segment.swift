@@ -38,12 +38,12 @@ package final class Segment: Sendable {
   }
 }
 
-/// The log segments to which one or more states may refer, in ascending order.
+/// The log segments that one or more states may refer to, in ascending order.
 ///
 /// There may be gaps between the segments. If two segments are created together and neither
 /// contains frames, a power cut may preserve only the name of the later segment. A table is
-/// immutable. A state retains its table, and thus every mapping into which its readers may hold
-/// pointers.
+/// immutable. A state retains its table, and thus every mapping that its readers may have pointers
+/// into.
 package final class SegmentTable: @unchecked Sendable {
   // `@unchecked` is safe because the memory of `regions` is written only in `init`.
   package let segments: [Segment]

@@ -108,7 +108,7 @@ package struct LogReclamation {
   /// Holes are punched in a segment if at most 1/`sparseShare` of its pages are retained.
   package static let sparseShare = 4
 
-  /// Removes the frames at the start of a list that are in a range of slots, and returns them.
+  /// Removes and returns the frames at the start of a list that are in a range of slots.
   ///
   /// The method also removes any frames before the range, but does not return them, because their
   /// segments are missing.

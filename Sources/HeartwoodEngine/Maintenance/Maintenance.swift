@@ -1,7 +1,6 @@
 import Synchronization
 
-/// An object that performs a store's maintenance runs when they are due, and releases lingering
-/// pins.
+/// An object that performs a store's maintenance when it is due, and releases lingering pins.
 ///
 /// The maintenance thread references the components of the store, but never the store itself. A
 /// store that has no other references is therefore deallocated.
@@ -14,8 +13,8 @@ final class Maintenance: @unchecked Sendable {
   private let writerLock: WriterLock
   private let holder: HolderEntry
   private let sealing: Sealing
-  /// A Boolean value that indicates whether maintenance runs on the thread that calls `write`
-  /// instead of a background thread.
+  /// A Boolean value that indicates whether maintenance is performed on the thread that calls
+  /// `write` instead of on a background thread.
   private let isInline: Bool
   private let busyMilliseconds: UInt64
   /// The function that is called with each error from a background run.
@@ -29,8 +28,8 @@ final class Maintenance: @unchecked Sendable {
   /// A Boolean value that indicates whether the store has been closed.
   private var isEnded = false
   private let lock = Lock()
-  /// The ended lineages, which change in a replica, or when another process starts a lineage while
-  /// the store is suspended.
+  /// The ended lineages, which can change in a replica, or if another process starts a lineage
+  /// while the store is suspended.
   private var endedLineages: [EndedLineage]
   private var isStopped = false
   private var thread: SystemThread?
@@ -91,7 +90,7 @@ final class Maintenance: @unchecked Sendable {
     lock.withLock {
       isStopped = false
       guard !isWorking else { return }
-      // A thread that ended after the deadline of `stop(until:)` has not been joined.
+      // A thread that was still working at the deadline of `stop(until:)` has not been joined yet.
       thread?.join()
       thread = SystemThread { [self] in work() }
       isWorking = thread != nil
@@ -113,7 +112,8 @@ final class Maintenance: @unchecked Sendable {
     lock.acquire()
     isStopped = true
     lock.wakeAll()
-    // The thread itself stops maintenance if it releases the last reference to the store.
+    // The maintenance thread must not wait for itself. It runs this code if it releases the last
+    // reference to the store.
     while isWorking, worker != SystemThread.current {
       guard lock.wait(until: isRunning ? deadline : nil) else {
         lock.release()
@@ -195,10 +195,9 @@ final class Maintenance: @unchecked Sendable {
     lock.withLock { endedLineages.append(EndedLineage(lineage: point.lineage, end: point.frame)) }
   }
 
-  /// Waits for a run if the log has grown faster than maintenance runs can shorten it.
+  /// Waits for a maintenance run if the log has grown faster than maintenance can shorten it.
   ///
-  /// Call this method before a write acquires the writer lock, because the run may wait for that
-  /// lock.
+  /// Call this before a write acquires the writer lock, because the run may wait for that lock.
   func waitIfStalled() {
     guard isStalled.load(ordering: .relaxed) else { return }
     lock.withLock {
@@ -210,10 +209,10 @@ final class Maintenance: @unchecked Sendable {
 
   /// Waits until a run ends or the timeout expires.
   ///
-  /// - Returns: `false` if the timeout expired first, or `true` otherwise.
-  ///
   /// The caller must hold `lock`. Without a timeout, a process that is suspended in the middle of
   /// its run could block the commits of other processes forever.
+  ///
+  /// - Returns: `false` if the timeout expired first, or `true` otherwise.
   private func waitForRun() -> Bool {
     let count = runCount
     let clock = SystemThread.monotonicMilliseconds
@@ -346,7 +345,8 @@ final class Maintenance: @unchecked Sendable {
         } catch {
           isInterrupted = error.kind == .suspended
           if !isInterrupted {
-            // Do not report the same error after every run. The statistics still show it.
+            // Report the same error only once, rather than after every run. The statistics still
+            // show it.
             if error != reported { report(error) }
             reported = error
           }

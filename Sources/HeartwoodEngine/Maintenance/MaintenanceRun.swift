@@ -45,13 +45,13 @@ struct MaintenanceRun {
 
   /// A run's decision about what to checkpoint and what to retain.
   private struct Decision {
-    /// The generation to which the page file advances.
+    /// The generation that the page file will advance to.
     let low: FrameNumber
     /// The newest durable state, which is called T in the steps of `Docs/Internals/Concurrency.md`.
     let newest: GenerationState
     /// The generations to retain, ending with T.
     ///
-    /// The array is empty if no log space is to be reclaimed.
+    /// The array is empty if the run will not reclaim log space.
     var retainedGenerations: [FrameNumber] = []
   }
 
@@ -85,9 +85,10 @@ struct MaintenanceRun {
         if error.kind == .suspended { files.isRunIncomplete.store(true, ordering: .relaxed) }
         // A full disk does not disable writing, because no data that is still needed has been
         // freed. An I/O error disables writing, because the system may regard pages as written
-        // although they are not on disk. A failed sync is an I/O error even if the disk is full.
-        // Otherwise, the next run would read from the page cache a header slot that is not on disk,
-        // and would delete the segments that the slot on disk still needs.
+        // although they are not on disk. A failed sync is an I/O error even if the disk is full. If
+        // writing stayed enabled after such an error, the next run would read from the page cache a
+        // header slot that is not on disk, and would delete the segments that the slot on disk
+        // still needs.
         if error.kind == .io { files.counters.disableWriting(after: error) }
         throw error
       }
@@ -149,7 +150,8 @@ struct MaintenanceRun {
 
   /// Returns whether a commit created the given generation.
   ///
-  /// A process that pins a generation locks it before searching for its commit.
+  /// A lock on the generation does not prove this, because a process that pins a generation locks
+  /// it before searching for its commit.
   private func isCommit(_ generation: FrameNumber) throws(StorageError) -> Bool {
     if generation == files.counters.checkpointed { return true }
     do throws(StorageError) {
@@ -165,7 +167,7 @@ struct MaintenanceRun {
   ///
   /// A new map is worthwhile if enough frames have been written since the last map, if the last map
   /// retains frames for generations that are no longer held, or if the last run was interrupted and
-  /// may not have freed the other frames.
+  /// may not have freed all unneeded frames.
   private func isWorthReclaiming(
     _ map: RetainedFrameMap?, _ alive: [FrameNumber], _ newestRetained: FrameNumber
   ) -> Bool {
@@ -188,7 +190,7 @@ struct MaintenanceRun {
     let present = try announceCheckpointedState()
     var advanced = try checkpoint(decision, &result)
     let isIncomplete = files.isRunIncomplete.load(ordering: .relaxed)
-    // The interrupted run may have advanced the page file without truncating it.
+    // An interrupted run may have advanced the page file without truncating it.
     if isIncomplete, advanced == nil { advanced = present }
     let checkpointed = files.counters.checkpointed
     result.checkpointedGeneration = Generation(frame: checkpointed)
@@ -306,8 +308,8 @@ struct MaintenanceRun {
   /// Performs step M3.1: writes back the pages of `state` that are newer than the page file's
   /// state.
   ///
-  /// The method verifies pages before it copies them. The method writes up to 256 pages at a time,
-  /// in page order, and returns the number of pages written.
+  /// The method verifies pages before it copies them. It writes up to 256 pages at a time, in page
+  /// order, and returns the number of pages written.
   private func copyPages(of state: GenerationState) throws(StorageError) -> Int {
     let checkpointed = files.counters.checkpointed
     try allocateSpace(for: state.point)

@@ -5,11 +5,11 @@
 /// that commit even if a pin kept the run from checkpointing that far. While a pin is held, runs
 /// are therefore due at intervals rather than after every commit.
 struct MaintenanceSchedule {
-  /// The bounds within which ``length`` is chosen.
+  /// The lower and upper bounds for ``length``.
   private let lengths: ClosedRange<UInt64>
-  /// The length of the log at which a run is due.
+  /// The log length at which a run becomes due.
   private var length: UInt64
-  /// The length of the log at which a run is due while generations are held.
+  /// The log length at which a run becomes due while generations are held.
   ///
   /// This length is at most `length`. A run at this length reclaims the frames that no held
   /// generation needs.
@@ -22,7 +22,7 @@ struct MaintenanceSchedule {
   /// The generation at which writers start to wait for a run.
   private var stallAt: FrameNumber
 
-  /// A number of frames that no log reaches.
+  /// A number of frames that exceeds the length of any log.
   ///
   /// The number is small enough to be added to a generation without overflow.
   private static let never: UInt64 = 1 << 48
@@ -31,7 +31,7 @@ struct MaintenanceSchedule {
   /// The factor is applied to the lower bound of `lengths` or, while generations are held, to
   /// `heldLength`. If the log grows further than that, writers start to wait.
   private static let slackFactor: UInt64 = 3
-  /// The bounds, in bytes, within which the length of the log is chosen by default.
+  /// The default lower and upper bounds for the log length at which a run becomes due, in bytes.
   private static let defaultByteCounts = (16 << 20)...(128 << 20)
 
   /// Creates a schedule from lengths in bytes.
@@ -91,8 +91,7 @@ struct MaintenanceSchedule {
   /// Returns whether a run is worthwhile after an old generation has expired.
   func isWorthwhile(afterExpiry length: UInt64) -> Bool { length >= self.length / 4 }
 
-  /// Returns the number of frames by which the log may grow between two runs while generations are
-  /// held.
+  /// Returns how many frames the log may grow by between two runs while generations are held.
   ///
   /// A run examines all retained frames, so runs are less frequent if more frames are retained.
   ///

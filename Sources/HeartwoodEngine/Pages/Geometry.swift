@@ -1,4 +1,4 @@
-/// The sizes with which a store was created, and the resulting positions of its frames and pages.
+/// The sizes chosen when a store was created, and the resulting positions of its frames and pages.
 ///
 /// The sizes are fixed for the lifetime of a store. Every header slot and segment header repeats
 /// the sizes.

@@ -32,7 +32,7 @@ package enum HeaderSlotLayout {
   /// "HEARTWD1" as a little-endian number.
   package static let magicNumber: UInt64 = 0x3144_5754_5241_4548
   package static let currentVersion: UInt32 = 1
-  /// The largest sequence number, which no store reaches.
+  /// The largest sequence number, which no store ever reaches.
   package static let maxSequence: UInt64 = 1 << 62
 }
 
@@ -118,7 +118,7 @@ package struct HeaderSlot: Hashable, Sendable {
   package var geometry: Geometry
   package var identity: StoreIdentity
   package var sequence: UInt64
-  /// The commit whose state the page file contains.
+  /// The commit whose state is stored in the page file.
   package var checkpointed: CommitPoint
   /// The durable watermark: a generation that had been synced when this slot was written.
   package var durableUpTo: FrameNumber

@@ -126,7 +126,8 @@ package final class PageFile: @unchecked Sendable {
     let needed = geometry.offset(ofPage: pageCount)
     guard mayHaveBeenCut || knownByteCount.load(ordering: .acquiring) < needed else { return }
     try lock.withLock { () throws(StorageError) in
-      // Do not rely on `knownByteCount`, because another process may have changed the length.
+      // Measure the file instead of relying on `knownByteCount`, because another process may have
+      // changed the length.
       guard try measure() < needed else { return }
       do throws(StorageError) {
         try file.reserve(byteCount: reservedByteCount(pageCount))

@@ -4,7 +4,7 @@ package import Synchronization
 /// the page.
 ///
 /// The bits are in atomic words that are accessed with relaxed ordering. If a change to a bit is
-/// lost or seen late, the only effect is that the process verifies the page again.
+/// lost or becomes visible late, the only effect is that the process verifies the page again.
 package struct PageRegion: @unchecked Sendable {
   // `@unchecked` is safe because the pages are read-only and the bits are atomic.
   package let pages: UnsafeRawPointer

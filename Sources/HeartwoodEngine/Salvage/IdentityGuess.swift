@@ -1,4 +1,4 @@
-/// A search of damaged headers for the identity of a store.
+/// A search through damaged headers for the identity of a store.
 ///
 /// A header with a wrong hash may still contain the right numbers, so the search tests each
 /// candidate against the store's pages. The identity seeds the hashes of all pages, so a page with

@@ -99,6 +99,6 @@ struct PageFileScan {
     return isLarge ? length : min(length, max(most, plainByteCount))
   }
 
-  /// The length up to which a file is read without a check for holes.
+  /// The maximum length of a file that is read without a check for holes.
   private static let plainByteCount: UInt64 = 1 << 30
 }

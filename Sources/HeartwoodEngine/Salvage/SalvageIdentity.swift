@@ -63,7 +63,7 @@ struct SalvageIdentity {
       let slot = try pages.withBytes(HeaderSlotLayout.byteCount, at: offset) {
         bytes throws(StorageError) -> HeaderSlot? in
         do throws(StorageError) { return try HeaderSlot.decode(bytes) } catch {
-          // Treat a slot with impossible frame numbers as a damaged slot.
+          // Treat a slot with impossible frame numbers as damaged.
           guard error.kind == .corrupt else { throw error }
           return nil
         }

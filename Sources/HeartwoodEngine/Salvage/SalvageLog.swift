@@ -47,7 +47,7 @@ struct SalvageLog {
     }
   }
 
-  // MARK: From a header slot
+  // MARK: Starting from a header slot
 
   /// Follows the chain of commits in the log, starting at the generation in a header slot.
   ///
@@ -130,8 +130,8 @@ struct SalvageLog {
   /// Reads commits up to the first commit with a missing or damaged header.
   ///
   /// A power cut may have interrupted a commit that was not known to be durable, even if all of its
-  /// headers exist. The method treats a commit that was not known to be durable as interrupted if
-  /// most of its page images are damaged.
+  /// headers exist. The method treats such a commit as interrupted if most of its page images are
+  /// damaged.
   private mutating func walk(
     from start: CommitPoint, _ index: PageIndex, watermark: FrameNumber,
     committed: FrameNumber, upTo end: FrameNumber = .max

@@ -77,8 +77,7 @@ final class SalvagePages {
       }
       numbers[number] = name
     }
-    // Use the first segment that is needed or, if no header names that segment, the first existing
-    // segment.
+    // Use the first segment that is needed or exists, whichever has the lower number.
     let needed = found.header.map {
       found.geometry.segment(of: found.geometry.next(after: $0.checkpointed.frame))
     }

@@ -26,7 +26,7 @@ final class SalvagedEntries {
     let after: [UInt8]?
   }
 
-  /// Creates an object that is positioned at the first entry.
+  /// Creates an object positioned at the first entry.
   init(
     _ outline: TreeOutline, in pages: SalvagePages, _ report: SalvageReport.Keyspace
   ) throws(StorageError) {

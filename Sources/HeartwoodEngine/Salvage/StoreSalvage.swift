@@ -1,8 +1,7 @@
 /// An operation that salvages a damaged store by copying its intact data into a new store.
 ///
-/// The operation copies all data that is intact in the newest generation. The operation finds
-/// leaves by their page headers, so it needs neither branches nor the catalog. The damaged store is
-/// never changed.
+/// The operation copies all data that is intact in the newest generation. It finds leaves by their
+/// page headers, so it needs neither branches nor the catalog. The damaged store is never changed.
 package struct StoreSalvage {
   private let source: String
   private let files: DamagedFiles
@@ -35,8 +34,9 @@ package struct StoreSalvage {
   /// - Returns: A report on the salvaged data and the missing data.
   /// - Throws: `busy` if the damaged store is open, `notAStore` or `incompatibleFormat` if the
   ///   directory is not a store that can be read, or `invalidArgument` if the new path exists. Also
-  ///   throws `io`, `diskFull`, or any error that `finish` throws. If an error is thrown, there is
-  ///   no new store, or the new store is complete but the sync of its parent directory failed.
+  ///   throws `io`, `diskFull`, or any error that `finish` throws. If an error is thrown, either
+  ///   there is no new store, or the new store is complete but the sync of its parent directory
+  ///   failed.
   /// - Complexity: Reads every page of the damaged store twice, and the pages of large values a
   ///   third time. Uses about 40 bytes of memory for each page, plus the memory for one transaction
   ///   of limited size.
@@ -75,8 +75,8 @@ package struct StoreSalvage {
     }
     if files.unreadable.count > 0 {
       report.notes.append(
-        "Some file blocks could not be read (block count: \(files.unreadable.count)). If the disk "
-          + "is failing, copy it with a rescue tool, and salvage the copy.")
+        "Some blocks of the files could not be read (block count: \(files.unreadable.count)). If "
+          + "the disk is failing, copy it with a rescue tool, and salvage the copy.")
     }
     return report
   }
@@ -155,7 +155,7 @@ package struct StoreSalvage {
 }
 
 extension SalvageReport.Keyspace {
-  /// Returns the report after correcting its missing ranges with the catalog's entry count.
+  /// Returns the report, with its missing ranges corrected based on the catalog's entry count.
   fileprivate func concluded() -> Self {
     var result = self
     guard let expectedCount, doubtfulCount == 0, misplacedCount == 0 else { return result }

@@ -121,7 +121,7 @@ struct TreeOutline {
 
   // MARK: Fragments
 
-  /// Returns the parts of the tree that are in use even though no intact branch refers to them.
+  /// Returns the fragments of the tree that are in use even though no intact branch refers to them.
   private mutating func certainFragments(
     _ nodes: [PageNumber]
   ) throws(StorageError) -> [Fragment] {

@@ -14,7 +14,7 @@ public struct StoreActivity: Hashable, Sendable {
   public var directorySyncCount = 0
   /// The number of maintenance runs that wrote logged pages back to the page file.
   public var checkpointCount = 0
-  /// The number of pages that maintenance runs wrote to the page file.
+  /// The number of pages written to the page file by maintenance.
   public var checkpointedPageCount = 0
   /// The number of times that the page file was synced.
   public var pageFileSyncCount = 0

@@ -66,7 +66,8 @@ package final class CommitSignal: @unchecked Sendable {
     let now = SystemThread.monotonicMilliseconds
     if now &- lastCheckAt.load(ordering: .relaxed) >= Self.answerMilliseconds {
       lastCheckAt.store(now, ordering: .relaxed)
-      // If the query fails, observers in other processes still find the commit at their next check.
+      // If this check fails, observers in other processes still find the commit when they next
+      // poll.
       othersObserve.store(
         (try? locks.isLockedElsewhere(byte: LockByte.observing)) ?? false, ordering: .relaxed)
     }
@@ -129,7 +130,7 @@ package final class CommitSignal: @unchecked Sendable {
     for waiter in removeWaiters(where: { $0.owner == owner }) { waiter.resume(nil) }
   }
 
-  /// Performs step N1: ends each wait for which a newer generation is now visible.
+  /// Performs step N1: ends each wait that a newly visible generation satisfies.
   private func wake() {
     counters.fence()
     let newest = counters.committed
@@ -148,7 +149,7 @@ package final class CommitSignal: @unchecked Sendable {
 
   /// Releases the lock byte and stops the thread until ``resume()`` is called.
   ///
-  /// Waits are not cancelled.
+  /// Pending waits are not cancelled.
   package func suspend() {
     lock.withLock { () -> SystemThread? in
       isSuspended = true

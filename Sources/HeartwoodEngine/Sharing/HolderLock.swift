@@ -1,4 +1,4 @@
-/// A lock byte with which a process shows that it has the store open or holds a generation.
+/// A lock byte that a process locks to show that it has the store open or holds a generation.
 ///
 /// Locks do not identify their owner, so the offset of the byte encodes the PID. The kernel
 /// releases the lock when the process ends, as it does for every lock. A read-only process can also

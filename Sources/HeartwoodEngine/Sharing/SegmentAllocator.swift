@@ -155,9 +155,10 @@ package final class SegmentAllocator: @unchecked Sendable {
       var hasMade = false
       for number in (last + 1)...(last + UInt64(wanted))
       where try !files.isComplete(number, lineage: lineage) {
-        // Read the newest commit again. During the check, other processes may have appended commits
-        // to the segment, and maintenance may have punched holes in it. If the newest commit is
-        // still in an earlier segment, neither has happened, because `making` is locked.
+        // Read the newest commit again, because other processes may have appended commits to the
+        // segment during the check, and maintenance may have punched holes in it. If the newest
+        // commit is still in an earlier segment, neither can have happened, because `making` is
+        // locked.
         guard number > files.geometry.segment(of: appended()) else { continue }
         _ = try files.create(number, lineage: lineage, isAhead: true)
         hasMade = true

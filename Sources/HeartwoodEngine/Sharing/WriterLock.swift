@@ -43,8 +43,8 @@ package final class WriterLock: @unchecked Sendable {
 
   /// Waits until no other thread or process holds the writer lock, and then acquires the lock.
   ///
-  /// - Precondition: The thread does not already hold the writer lock. Otherwise, the thread would
-  ///   wait for itself.
+  /// - Precondition: The thread does not already hold the writer lock. Otherwise, it would wait for
+  ///   itself forever.
   /// - Throws: `busy` after `timeout` milliseconds, unless `timeout` is `nil`. Throws `suspended`
   ///   if the store has been suspended, or if a suspension is requested while this thread waits for
   ///   another process.
@@ -160,7 +160,7 @@ package final class WriterLock: @unchecked Sendable {
   /// The longest sleep between two attempts.
   private static let longestPauseMicroseconds: UInt64 = 200
 
-  /// The longest time for which this process yields to a waiting process.
+  /// The maximum time that this process yields to a waiting process.
   private static let answerMilliseconds: UInt64 = 2
 
   /// Yields to a waiting process that has incremented `rings`, if this process was the last writer.

@@ -1,7 +1,7 @@
 /// The immutable state of one generation, used to locate and read its pages.
 ///
 /// All readers of the generation share this object. The object owns the index, the segment mappings
-/// and the windows to which its ``PageView`` points.
+/// and the windows that its ``PageView`` points to.
 package final class GenerationState: @unchecked Sendable {
   // `@unchecked` is safe because the memory of `windows` and `source` is written only in `init`.
   package let point: CommitPoint
@@ -116,7 +116,7 @@ package final class GenerationState: @unchecked Sendable {
     files.geometry.segment(of: files.geometry.next(after: checkpointed))
   }
 
-  /// Returns a copy of this state through which pages can be read after a suspension.
+  /// Returns a copy of this state that can be used to read pages after a suspension.
   package func renewed(alwaysVerifies: Bool = false) throws(StorageError) -> GenerationState {
     try GenerationState(
       point: point, index: index, segments: segments, files: files, lowestFree: lowestFree,

@@ -17,8 +17,8 @@ extension GenerationTable {
     return state
   }
 
-  /// Performs step W1.6 under the writer lock: publishes the state on which every later writer
-  /// builds.
+  /// Performs step W1.6 under the writer lock: publishes the state that every later writer builds
+  /// on.
   package func publishAppended(_ state: GenerationState) {
     files.counters.store(state.generation, CountersLayout.appended)
     lock.withLock { appendedState = state }
@@ -85,8 +85,7 @@ extension GenerationTable {
   ///
   /// Releasing the segments frees their disk space even if no thread in this process is reading.
   package func releaseCheckpointedSegments() throws(StorageError) {
-    // If a reader has already adopted the state of the page file, that reader has pruned only its
-    // own state.
+    // A reader that has already adopted the state of the page file has pruned only its own state.
     guard files.counters.checkpointed > files.pageFile.knownState || holdsCheckpointedSegments
     else { return }
     let pin = try pinNewest()

@@ -60,8 +60,8 @@ extension GenerationTable {
 
   /// Prevents pinning, because the store has been closed.
   ///
-  /// - Parameter onUnused: A function that is called once, when no snapshot holds a generation any
-  ///   more.
+  /// - Parameter onUnused: A function that is called once, when snapshots no longer hold any
+  ///   generation.
   package func end(_ onUnused: @escaping @Sendable () -> Void) {
     stopLingering()
     let present = lock.withLock {
@@ -72,7 +72,7 @@ extension GenerationTable {
     present?()
   }
 
-  /// Returns the function to call if the store has been closed and no generation is live any more.
+  /// Returns the function to call if the store has been closed and no live generation remains.
   ///
   /// The caller must hold the table's lock, and must release it before it calls the function.
   func takeOnUnused() -> (@Sendable () -> Void)? {

@@ -26,7 +26,7 @@ package final class GenerationTable: @unchecked Sendable {
   /// linger.
   private var isAging = false
   var phase = Phase.active
-  /// The function to call when the store has been closed and no generation is live any more.
+  /// The function to call when the store has been closed and no live generation remains.
   var onUnused: (@Sendable () -> Void)?
   private var onLinger: (@Sendable () -> Void)?
   private var onExpiry: (@Sendable () -> Void)?
@@ -258,7 +258,7 @@ package final class GenerationTable: @unchecked Sendable {
   private static func expired(_ generation: FrameNumber) -> StorageError {
     StorageError(
       .generationExpired,
-      "Generation \(generation) is no longer readable, or no commit of this store created it. Use "
+      "Generation \(generation) is no longer readable, or was never committed in this store. Use "
         + "another generation. To keep a generation readable, hold a snapshot of it, or give it a "
         + "name.")
   }

@@ -19,7 +19,7 @@ package final class LiveEntry: @unchecked Sendable {
   }
 }
 
-/// A reference to a live generation, and the state through which the generation is read.
+/// A reference to a live generation, and the state used to read that generation.
 package struct Pin: Sendable {
   package let entry: LiveEntry
   package let state: GenerationState

@@ -47,9 +47,9 @@ package struct LogStart {
     where retained.frame > checkpointed.frame && retained.frame <= point.frame {
       index.set(retained.page, to: retained.frame)
     }
-    // If the page file has advanced, skip the check below. The map then starts at a later state and
-    // does not list pages that were written back before that state, so even an intact map would
-    // fail the check.
+    // If the page file has advanced, the map starts at a later state and does not list pages that
+    // were written back before that state. Skip the check below in that case, because even an
+    // intact map would fail it.
     guard !isOutdated else { return }
     for bitmap in BitmapLayout.newBitmaps(
       from: checkpointed.pageCount, to: point.pageCount,
@@ -73,7 +73,7 @@ package struct LogWalk {
   package let index: PageIndex
   package private(set) var lineages: [EndedLineage]
   package private(set) var commitCount = 0
-  /// The number of segments for which the footer was read instead of the group headers.
+  /// The number of segments whose footers were read instead of their group headers.
   package private(set) var footerCount = 0
 
   package init(from start: LogStart) {

@@ -200,7 +200,8 @@ extension PageIndex {
       let bit: UInt64 = 1 &<< UInt64(slot)
       guard slots & bit != 0 else { return 0 }
       let lower = slots & (bit &- 1)
-      // Count bits only if some lower slot has no word, because counting is slow on some machines.
+      // Count bits only if some lower slot has no word, because counting bits is slow on some
+      // machines.
       let wordIndex = lower == bit &- 1 ? slot : lower.nonzeroBitCount
       return memory[Self.headerWordCount &+ wordIndex]
     }

@@ -49,7 +49,7 @@ package final class PageLoader: Sendable {
       // written to the file.
       guard try files.pageFile.holds(number) else {
         throw .corrupt(
-          "The page file ends before the end of this page. Restore a backup.", file: "pages",
+          "The page file is too short to contain this page. Restore a backup.", file: "pages",
           page: number)
       }
       let position = Int(number) & ((1 << files.pageFile.windowShift) - 1)
@@ -80,7 +80,7 @@ package final class PageLoader: Sendable {
     let entry = try cache.pin(location) { target throws(StorageError) in
       guard try read(target) == target.count else {
         throw .corrupt(
-          "The file ends before the end of this page. Restore a backup.", file: name, page: number)
+          "The file is too short to contain this page. Restore a backup.", file: name, page: number)
       }
       try verify(target.bytes, number, name, frame)
     }

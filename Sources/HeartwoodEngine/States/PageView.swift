@@ -10,7 +10,7 @@ package struct PageReference {
 /// The data needed to look up pages in one state, kept together in memory.
 ///
 /// A ``GenerationState`` or a ``WorkingPages`` object owns the source. Readers use raw pointers to
-/// the source, so a point read does no reference counting. All memory to which the source points
+/// the source, so a point read does no reference counting. All memory that the source points to
 /// remains valid while the owner exists.
 package struct PageSource {
   let root: PageIndex.Node?

@@ -40,8 +40,8 @@ extension StoreFiles {
       if let start, start.serial != mapNow { continue }
       throw StorageError(
         .generationExpired,
-        "No commit of this store created generation \(generation). Use a generation that a commit "
-          + "returned.")
+        "Generation \(generation) was never committed in this store. Use a generation that a "
+          + "commit returned.")
     }
   }
 

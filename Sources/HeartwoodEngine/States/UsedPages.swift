@@ -61,7 +61,7 @@ package final class UsedPages {
     return count
   }
 
-  /// Returns the smallest page count with which the page file could hold all pages in use.
+  /// Returns the smallest page count that would let the page file hold all pages in use.
   ///
   /// - Complexity: Reads one page for each bitmap.
   package func leastPageCount() throws(StorageError) -> PageNumber {

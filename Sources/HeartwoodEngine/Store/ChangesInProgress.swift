@@ -1,4 +1,4 @@
-/// The calls in progress that change a store.
+/// The calls that are currently changing a store.
 ///
 /// A process releases a store's locks only once these calls have ended. Otherwise, the next `Store`
 /// object or process to open the store could start a lineage while one of the calls is still

@@ -35,8 +35,8 @@ struct ClosedStore {
         SystemThread.sleep(milliseconds: 1)
       }
     }
-    // Fail if the path leads to other files. A process may have moved or replaced the directory
-    // before this method locked it.
+    // Fail if the path no longer refers to the locked directory. Another process may have moved or
+    // replaced the directory before this method locked it.
     guard try fileSystem.identity(of: path + "/locks") == locks.file.identity() else {
       throw Self.isOpen(path)
     }

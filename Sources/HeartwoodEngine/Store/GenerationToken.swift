@@ -70,7 +70,7 @@ extension GenerationToken: Codable {
 }
 
 extension Snapshot {
-  /// The token of the snapshot's generation.
+  /// A token for the snapshot's generation.
   public var token: GenerationToken {
     GenerationToken(store: state.files.identity, point: state.point)
   }

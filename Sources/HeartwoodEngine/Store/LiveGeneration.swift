@@ -48,7 +48,8 @@ struct HeldGenerations {
     let counters = files.counters
     let named = try NamedGenerations.read(files.log)
     var found = table.lockedGenerations
-    // Read `checkpointed` once and first, because another process may raise both counters.
+    // Read `checkpointed` only once, and before `committed`, because another process may raise both
+    // counters.
     let checkpointed = counters.checkpointed
     let newest = max(checkpointed, counters.committed)
     found.formUnion(try files.locks.liveElsewhere(in: checkpointed..<newest + 1))

@@ -124,8 +124,8 @@ extension OpenSequence {
     let newest = max(counters.appended, counters.committed, counters.durable, counters.floor)
     guard newest <= point.frame, counters.checkpointed <= header.checkpointed.frame else {
       throw .corrupt(
-        "The store's files were replaced with older files while no process had the store open. A "
-          + "process has used a newer state of the store since the machine started. Restore the "
+        "The store's files were replaced with older ones while no process had the store open. "
+          + "Since the machine started, a process has used a newer state of the store. Restore the "
           + "newer files.",
         file: path)
     }
@@ -133,7 +133,7 @@ extension OpenSequence {
     counters.raise(CountersLayout.committed, to: point.frame)
     counters.raise(CountersLayout.durable, to: point.frame)
     // A process may have died after it wrote the header slot but before it synced the page file.
-    // Sync the file now, because maintenance runs delete the log up to `checkpointed`.
+    // Sync the file now, because maintenance deletes the log up to `checkpointed`.
     if header.checkpointed.frame > counters.checkpointed {
       do throws(StorageError) { try pages.sync() } catch {
         if !error.changedNothing { counters.setFailed() }
@@ -141,7 +141,7 @@ extension OpenSequence {
       }
       counters.raise(CountersLayout.checkpointed, to: header.checkpointed.frame)
     }
-    // If a process died while deciding which generations stay live, the epoch is still odd.
+    // The epoch is still odd if a process died while deciding which generations stay live.
     if counters.epoch % 2 == 1 { counters.store(counters.epoch &+ 1, CountersLayout.epoch) }
     // Mark the names of all segments as durable, because recovery has just synced the directory.
     counters.store(table.nextSegment, CountersLayout.named)
@@ -219,7 +219,8 @@ extension OpenSequence {
     guard watermark < point.frame else { return }
     let block = ByteBlock(count: geometry.pageByteCount)
     defer { block.keep() }
-    // The header of segment 0 has index 0, like the watermark of an empty store.
+    // In an empty store, the watermark is 0. Start at index 0 in that case, to include the header
+    // of segment 0.
     for index in (watermark == 0 ? 0 : watermark + 1)...point.frame {
       guard let segment = table[geometry.segment(of: index)] else { continue }
       let count = try segment.file.read(into: block.bytes, at: geometry.offset(of: index))

@@ -1,4 +1,4 @@
-/// The sequence of steps that opens a store by creating, recovering, or attaching to the store.
+/// The sequence of steps that opens a store by creating it, recovering it, or attaching to it.
 ///
 /// The steps are O1, O2 and C1 in `Docs/Internals/Concurrency.md`.
 struct OpenSequence {
@@ -34,8 +34,8 @@ struct OpenSequence {
       && name.utf8.dropFirst(4).allSatisfy { "0123456789abcdef".utf8.contains($0) }
   }
 
-  /// Returns whether a directory with these names contains a store, which may be damaged or may not
-  /// have been created completely.
+  /// Returns whether a directory with these names contains a store, even if that store is damaged
+  /// or incomplete.
   static func isStore(_ names: [String]) -> Bool {
     names.contains { ["pages", "pages.new", "locks"].contains($0) || isSegment($0) }
   }
@@ -129,8 +129,8 @@ struct OpenSequence {
     }
     let shared = try sharedCounters(pages, named)
     // If this process dies before the counters are usable, the next process that opens the store
-    // rewrites the frames that may not be durable. Until then, no other record of a failed sync is
-    // needed.
+    // rewrites the frames that may not be durable. Until the counters are usable, a failed sync
+    // therefore need not be recorded in any other way.
     if !shared.areUsable { shared.counters.store(shared.unfinished, CountersLayout.ready) }
     do throws(StorageError) {
       try recovery.syncAll(log)

@@ -56,7 +56,7 @@ struct PartialStore {
       // Do not remove the store. If a power cut then restored its name, but not its files, an
       // incomplete store would be at the path.
       var error = error
-      error.message += " The new store is complete, but a power cut may remove it."
+      error.message += " The new store is complete, but it may be lost in a power cut."
       throw error
     }
   }

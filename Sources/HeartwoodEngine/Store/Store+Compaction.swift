@@ -38,8 +38,7 @@ extension Store {
   ///   for one checkpoint.
   @discardableResult
   public func compact(progress: ((StoreProgress) -> Void)? = nil) throws -> CompactionResult {
-    // Process 16 MiB per step. A step of this size takes a fraction of a second and needs little
-    // memory.
+    // Process 16 MiB per step, which takes a fraction of a second and needs little memory.
     try compact(stepByteCount: 16 << 20, progress: progress)
   }
 

@@ -14,8 +14,8 @@ extension Store {
   /// - Parameters:
   ///   - snapshot: A snapshot of this store.
   ///   - path: A path that does not exist yet. Its parent directory must exist.
-  ///   - progress: A closure called on this thread each time another one percent of the pages has
-  ///     been copied.
+  ///   - progress: A closure called on this thread each time another 1% of the pages has been
+  ///     copied.
   /// - Throws: `invalidArgument` if `path` exists, `foreignStore` if the snapshot belongs to
   ///   another store, or `busy` while another copy to `path` is in progress. Also throws `closed`,
   ///   `io`, `diskFull` or `corrupt`.

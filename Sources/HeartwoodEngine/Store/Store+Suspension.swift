@@ -3,9 +3,9 @@ extension Store {
   ///
   /// Call this method when an app is about to be suspended. Some systems terminate a suspended
   /// process that holds a lock on a shared file. All committed transactions are durable on return,
-  /// unless an earlier sync has failed. The call affects every `Store` object that this process has
-  /// for the same store, and the snapshots of objects that have been closed. The call does not
-  /// affect a ``Replica``, which must be closed instead.
+  /// unless an earlier sync has failed. The call affects all of this process's `Store` objects for
+  /// the same store, as well as snapshots of `Store` objects that have already been closed. The
+  /// call does not affect a ``Replica``, which must be closed instead.
   ///
   /// The method waits for running transactions of this process, but not for transactions or
   /// maintenance runs of other processes. The method interrupts this process's maintenance runs, as
@@ -43,8 +43,8 @@ extension Store {
   public func resume() throws {
     try requireOpen()
     let registry = StoreRegistry.ofThisProcess
-    // Return if this thread is performing a write through any `Store` object. The store is then not
-    // suspended, and the thread must not wait for a thread that suspends the store.
+    // Return if this thread is performing a write through any `Store` object. The store is not
+    // suspended then, and this thread must not wait for a thread that is suspending the store.
     guard !registry.cores(of: registryKey).contains(where: \.writerLock.isHeldByThisThread) else {
       return
     }
@@ -80,7 +80,7 @@ extension StoreRegistry {
     }
   }
 
-  /// Performs step S3: resumes all cores of a store that `Store` objects use.
+  /// Performs step S3: resumes all of a store's cores that are in use by `Store` objects.
   ///
   /// If a core cannot be resumed, all of them remain suspended.
   func resume(_ key: Key, _ sequence: OpenSequence) throws(StorageError) {
@@ -118,7 +118,7 @@ extension StoreCore {
   /// Runs `body` while no operation of this process is in progress.
   ///
   /// The method does not wait for the locks of other processes, except for the sync lock. The
-  /// method acquires the thread locks in the order of the byte locks.
+  /// method acquires the thread locks in the same order as the byte locks.
   private func whileIdle(
     until deadline: UInt64, _ body: () throws(StorageError) -> Void
   ) throws(StorageError) {

@@ -88,8 +88,8 @@ public final class Store: Sendable {
 
   /// Runs `body` as the store's only writer and commits its changes as one new generation.
   ///
-  /// Snapshots taken after this method returns see either all of the changes or none. Only one
-  /// writer runs at a time. Starting a write inside another write on the same thread traps.
+  /// Every snapshot sees either all of these changes or none of them. Only one writer runs at a
+  /// time. Starting a write inside another write on the same thread traps.
   ///
   /// ```swift
   /// try store.write { transaction in
@@ -269,11 +269,11 @@ public final class Store: Sendable {
 
   /// Closes the store.
   ///
-  /// When the last `Store` object that this process has for a store is closed, the process runs a
-  /// final checkpoint, records the durable watermark, and releases the store's locks. Later
-  /// operations on a closed object throw `closed`. Snapshots that are still held remain readable,
-  /// and keep the store locked until the last of them has been released. If the store is suspended,
-  /// there is no final checkpoint. Closing an object that is already closed has no effect.
+  /// When a process closes its last `Store` object for a store, it runs a final checkpoint, records
+  /// the durable watermark, and releases the store's locks. Later operations on a closed object
+  /// throw `closed`. Snapshots that are still held remain readable, and keep the store locked until
+  /// the last of them has been released. If the store is suspended, there is no final checkpoint.
+  /// Closing an object that is already closed has no effect.
   ///
   /// The call that closes the last object waits for calls in other threads that are changing the
   /// store, such as writes.

@@ -27,8 +27,8 @@ public struct StoreOptions: Sendable {
 
   /// The page size of a new store in bytes.
   ///
-  /// The size must be a power of two from 4096 to 65536. An existing store keeps the page size with
-  /// which it was created. `Docs/DesignNotes/Experiments.md` contains the measurements behind the
+  /// The size must be a power of two from 4096 to 65536. An existing store keeps the page size that
+  /// it was created with. `Docs/DesignNotes/Experiments.md` contains the measurements behind the
   /// default.
   public var pageByteCount = 4096
   /// The durability of commits that do not specify one.
@@ -39,7 +39,7 @@ public struct StoreOptions: Sendable {
   public var access = Access.mapped
   /// A Boolean value that indicates whether to open the store for reading only.
   ///
-  /// If the value is `true`, the store changes no file, and writing throws an error.
+  /// If the value is `true`, the store does not change any files, and writing throws an error.
   public var isReadOnly = false
   /// The permissions of a new store's files, such as 0o600, regardless of the process's umask.
   ///
@@ -88,7 +88,7 @@ public struct StoreOptions: Sendable {
   /// The size of a new store's log segments in bytes.
   ///
   /// The size must be a power of two, and at least eight pages. An existing store keeps the segment
-  /// size with which it was created.
+  /// size that it was created with.
   public var segmentByteCount = 4 << 20
 
   /// The thread that runs checkpoints and releases idle pins.
@@ -97,12 +97,12 @@ public struct StoreOptions: Sendable {
     case background
     /// The thread that calls `write`.
     ///
-    /// Maintenance runs after each commit, which makes the behaviour deterministic.
+    /// Maintenance is performed after each commit, which makes the behaviour deterministic.
     case inline
   }
   package var maintenance = MaintenanceMode.background
 
-  /// The purpose for which a process opens a store for writing.
+  /// The reason why a process opens a store for writing.
   package enum Role: Sendable {
     /// Writing to a store that is not a replica.
     case writer

@@ -50,9 +50,9 @@ final class StoreRegistry: @unchecked Sendable {
   private let origin = ProcessOrigin()
   private let lock = Lock()
   private var stores: [Key: State] = [:]
-  /// The cores that no `Store` object uses any more, but that may still hold locks.
+  /// The cores that are no longer used by any `Store` object, but may still hold locks.
   ///
-  /// An ended core is running its final checkpoint, or snapshots still hold its generations.
+  /// Such a core is still running its final checkpoint, or snapshots still hold its generations.
   private var ended: [(key: Key, core: StoreCore)] = []
   /// The stores that a thread is suspending or resuming, as keys of their writable entries.
   private var changing: Set<Key> = []
@@ -129,7 +129,7 @@ final class StoreRegistry: @unchecked Sendable {
     }
   }
 
-  /// Removes a core that has been shut down and holds no lock any more.
+  /// Removes a core that has been shut down and no longer holds any locks.
   func forget(_ core: ObjectIdentifier) {
     let forgotten = lock.withLock {
       let index = ended.firstIndex { ObjectIdentifier($0.core) == core }
@@ -141,7 +141,7 @@ final class StoreRegistry: @unchecked Sendable {
 
   // MARK: Suspension
 
-  /// Waits until no other thread suspends or resumes a store.
+  /// Waits until no other thread is suspending or resuming a store.
   ///
   /// The call must be balanced by ``endChange(of:)``. Threads that suspend or resume different
   /// stores do not wait for each other.
@@ -162,7 +162,7 @@ final class StoreRegistry: @unchecked Sendable {
     }
   }
 
-  /// Returns the cores that `Store` objects use for a store.
+  /// Returns the cores of a store that are in use by `Store` objects.
   func cores(of key: Key) -> [StoreCore] { lock.withLock { openCores(of: key) } }
 
   /// Requests that all cores of a store interrupt their maintenance, and returns the cores.

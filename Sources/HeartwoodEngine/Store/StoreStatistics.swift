@@ -31,7 +31,7 @@ public struct StoreStatistics: Hashable, Sendable {
   public var oldestHeldGeneration: LiveGeneration?
   /// The newest visible generation.
   public var newestGeneration = Generation(frame: 0)
-  /// The generation whose pages the page file contains.
+  /// The generation whose pages are in the page file.
   public var checkpointedGeneration = Generation(frame: 0)
   /// The number of generations that this process holds.
   public var liveGenerationCount = 0

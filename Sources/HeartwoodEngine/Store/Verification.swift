@@ -59,7 +59,7 @@ final class Verification {
 
   private func record(_ finding: String) { report.findings.append(finding) }
 
-  /// Records an error of `check` as a finding, unless the error prevents the check.
+  /// Records an error thrown by `check` as a finding, unless the error makes the check impossible.
   private func noteError(
     of check: () throws(StorageError) -> Void
   ) throws(StorageError) {
@@ -246,8 +246,8 @@ final class Verification {
 
   /// Verifies the pages of the page file that belong only to generations before the checked one.
   ///
-  /// All these pages belong to the oldest live generation. If that generation resolves a page to
-  /// the log, so does every later generation.
+  /// All of these pages belong to the oldest live generation, because if that generation reads a
+  /// page from the log, so does every later generation.
   private func checkOlderPages(_ oldest: GenerationState) throws(StorageError) {
     guard oldest.generation < state.generation else { return }
     let checkpointed = oldest.files.counters.checkpointed

@@ -55,7 +55,8 @@ package struct Commit {
         pages.abandon()
         return state
       }
-      // W1.4 to W1.6: write groups, images and commit mark to the log, then publish the new state.
+      // W1.4 to W1.6: write the groups, the images and the commit mark to the log, then publish the
+      // new state.
       let next = try pages.commit()
       files.activity.update { $0.commitCount += 1 }
       table.publishAppended(next)

@@ -52,7 +52,7 @@ struct KeyspaceSource {
 extension KeyspaceWriter {
   /// Appends entries from a keyspace in another store.
   ///
-  /// The method stops when it has appended at least `byteCount` bytes or no entry is left.
+  /// The method stops when it has appended at least `byteCount` bytes or no entries are left.
   func append(
     _ source: inout KeyspaceSource, byteCount: Int, _ report: ProgressReport
   ) throws(StorageError) {

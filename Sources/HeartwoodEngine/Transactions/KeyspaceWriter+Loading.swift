@@ -83,7 +83,7 @@ public struct KeyspaceLoader: ~Copyable {
     guard !isEmpty || keyspace.row.count == 0 else {
       throw StorageError(
         .invalidArgument,
-        "Only an empty keyspace can be bulk-loaded, but this keyspace is not empty (key count: "
+        "Only an empty keyspace can be bulk-loaded, but this one is not (key count: "
           + "\(keyspace.row.count)). To add keys, use `append` or `put`.")
     }
     let builder = try session.changing { () throws(StorageError) in

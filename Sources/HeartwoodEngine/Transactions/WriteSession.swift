@@ -30,7 +30,7 @@ final class OpenKeyspace: KeyspaceScope {
   func noteDeleted(_ count: UInt64) throws(StorageError) {
     guard row.count >= count else {
       throw .corrupt(
-        "In the catalog, the entry count of keyspace \"\(name)\" is too low. Restore a backup.")
+        "The catalog records too few entries for keyspace \"\(name)\". Restore a backup.")
     }
     row.count -= count
     hasNewCount = true

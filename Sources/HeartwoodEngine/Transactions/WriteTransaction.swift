@@ -59,7 +59,7 @@ public struct WriteTransaction {
   /// Calls `body` for every key whose entry differs between `target` and this transaction's base
   /// state.
   ///
-  /// The base state is the generation on which this transaction builds, and takes the place of
+  /// The base state is the generation that this transaction builds on, and takes the place of
   /// `from` in ``Store/changes(from:to:where:_:)``. The base state may be newer than any snapshot,
   /// because its commit may not be synced and visible yet.
   ///
@@ -81,7 +81,7 @@ public struct WriteTransaction {
   /// The number of pages that the transaction keeps in memory.
   package var memoryPageCount: Int { session.pages.memoryPageCount }
 
-  /// The names of all keyspaces, in the order of their UTF-8 bytes.
+  /// The names of all keyspaces, sorted by their UTF-8 bytes.
   public var keyspaceNames: [String] {
     get throws {
       session.requireOpen()

@@ -1,6 +1,6 @@
 /// Functions that check the structure of a single page of a tree.
 ///
-/// A process checks each page once, when it reads the page.
+/// A process checks each page once, when the page is first read.
 ///
 /// If the check succeeds, no accessor of ``NodeView`` reads out of bounds, and every search in the
 /// page terminates. Each descent checks the references between pages.
@@ -117,7 +117,7 @@ package enum NodeChecks {
     let maxSuffix = Limits.maxKeyByteCount - node.prefixCount
     guard node.count >= 1 else { return "A branch has no children." }
     guard node.head(0) == 0, node.branchSlot(0) == 0 else {
-      return "The first entry of a branch has a key."
+      return "The first entry of a branch must not have a key."
     }
     var previous: UInt64 = 0
     for index in 1..<max(node.count, 1) {
@@ -129,7 +129,7 @@ package enum NodeChecks {
         }
         suffix = Int(page.load16(slot))
         guard suffix > NodeLayout.maxCelllessSuffix else {
-          return "A branch cell contains a key that needs no cell."
+          return "A branch cell contains a key that is short enough to be stored without a cell."
         }
         let cellByteCount = header + suffix - 8
         guard slot + cellByteCount <= page.count else {

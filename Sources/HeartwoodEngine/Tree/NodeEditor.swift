@@ -16,8 +16,8 @@ package struct NodeEditor {
 
   /// Inserts an entry before the entry at `slot`.
   ///
-  /// The method returns `false` and leaves the node unchanged if the node has no room for the
-  /// entry, if it has no keys yet, or if the key does not start with the node's prefix.
+  /// The method returns `false` and leaves the node unchanged if it has no room for the entry, if
+  /// it has no keys yet, or if the key does not start with its prefix.
   package func insert(_ entry: NodeEntry, at slot: Int) -> Bool {
     let node = node
     let isLeaf = node.isLeaf
@@ -80,7 +80,7 @@ package struct NodeEditor {
     page.store32(child, node.heads + node.count * NodeLayout.headByteCount + slot * 4)
   }
 
-  /// Sets the root page of the large value to which the leaf entry at `slot` refers.
+  /// Sets the root page of the large value that the leaf entry at `slot` refers to.
   package func setOverflowRoot(_ slot: Int, to root: PageNumber) {
     let node = node
     let rest = max(0, node.suffixCount(slot) - 8)
@@ -122,7 +122,7 @@ package struct NodeEditor {
     if let lowest {
       move(lowest, of: node, from: copy.bytes.bytes, copiedFrom: start, below: &target)
     }
-    // Keep the copy alive until here, because `Bytes` does not retain its memory.
+    // Keep the copy alive until here, because `Bytes` does not retain the memory.
     withExtendedLifetime(copy) {}
     setHeap(start: target, used: page.count - target)
   }

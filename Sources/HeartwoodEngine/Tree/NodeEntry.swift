@@ -8,7 +8,7 @@ package struct NodeEntry {
   package let isOverflow: Bool
   package let child: PageNumber
 
-  /// Creates an entry of a leaf.
+  /// Creates a leaf entry.
   ///
   /// For an overflow entry, `value` is the reference to a large value.
   package init(key: SearchKey, value: Bytes, isOverflow: Bool) {

@@ -86,8 +86,8 @@ package struct Overflow {
 
   /// Calls `body` with the number of each page of the value.
   ///
-  /// `body` receives an index page after the pages that the index page lists, so `body` may free
-  /// each page immediately.
+  /// `body` receives an index page after all the pages listed in it, so `body` may free each page
+  /// immediately.
   package func forEachPage(
     _ reference: OverflowReference, _ body: (PageNumber) throws(StorageError) -> Void
   ) throws(StorageError) {

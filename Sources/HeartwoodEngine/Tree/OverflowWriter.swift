@@ -1,8 +1,7 @@
 /// A writer that stores one large value of a known length in chunks.
 ///
-/// The writer keeps only page numbers, and looks up each page before writing to the page. The
-/// transaction can therefore spill pages between writes, so even a very long value needs little
-/// memory.
+/// The writer keeps only page numbers, and looks up each page before writing to it. The transaction
+/// can therefore spill pages between writes, so even a very long value needs little memory.
 package struct OverflowWriter {
   private let pages: WorkingPages
   private let tree: TreeID
@@ -13,7 +12,7 @@ package struct OverflowWriter {
   private var root: PageNumber = 0
   /// The most recently allocated page.
   ///
-  /// The next bytes go to this page unless it is full.
+  /// The next bytes are written to this page unless it is full.
   private var page: PageNumber = 0
   /// The index page to which the next page number is added, or 0 if there is no index page yet.
   private var index: PageNumber = 0

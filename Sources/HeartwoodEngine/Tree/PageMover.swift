@@ -90,7 +90,7 @@ package struct PageMover {
 
   /// Moves pages of a leaf's large values.
   ///
-  /// - Returns: Whether the budget sufficed.
+  /// - Returns: Whether the budget was sufficient.
   private mutating func moveValues(
     in leaf: PageNumber, _ tree: TreeID
   ) throws(StorageError) -> Bool {

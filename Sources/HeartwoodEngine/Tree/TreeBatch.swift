@@ -20,8 +20,8 @@ package struct TreeBatch: ~Copyable {
 
   /// The maximum number of keys.
   ///
-  /// The number is high enough to keep the memory system busy. The number is low enough that the
-  /// data fetched for all keys stays in the nearest cache.
+  /// The number is high enough to keep the memory system busy, but low enough that the data fetched
+  /// for all keys stays in the nearest cache.
   package static let capacity = 64
   /// The size of the memory for the keys.
   ///

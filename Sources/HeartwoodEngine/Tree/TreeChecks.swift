@@ -22,7 +22,7 @@ package struct TreeChecks {
     self.view = view
     tree = root.tree
     guard visit(root.page) else {
-      record("Root page \(root.page) has more than one reference.")
+      record("Root page \(root.page) is referenced more than once.")
       return
     }
     do throws(StorageError) {
@@ -95,7 +95,7 @@ package struct TreeChecks {
     _ visit: (PageNumber) -> Bool
   ) {
     guard visit(child) else {
-      record("Page \(child), a child of page \(parent), has more than one reference.")
+      record("Page \(child), a child of page \(parent), is referenced more than once.")
       return
     }
     do throws(StorageError) {
@@ -116,7 +116,7 @@ package struct TreeChecks {
       try overflow.forEachPage(reference) { number throws(StorageError) in
         guard visit(number) else {
           throw .corrupt(
-            "A page of a large value in leaf \(leaf) has more than one reference.",
+            "A page of a large value in leaf \(leaf) is referenced more than once.",
             page: number)
         }
       }

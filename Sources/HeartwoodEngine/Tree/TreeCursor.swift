@@ -25,8 +25,8 @@ package final class TreeCursor {
   private var leaf: PageReference?
   private var node: NodeView
   private var slot = 0
-  /// A Boolean value that indicates whether the cursor is at an entry, or was before the writer's
-  /// last change.
+  /// A Boolean value that indicates whether the cursor is at an entry, or was at one before the
+  /// writer's last change.
   private var isPositioned = false
   private var changeCount = 0
 
@@ -118,8 +118,8 @@ package final class TreeCursor {
   @inline(never)
   private func moveToNextSaving() throws(StorageError) -> Bool {
     guard isPositioned else { return false }
-    // If the writer removed the current entry, do not move the cursor again, because `restore` has
-    // already moved it to the next entry.
+    // Do not advance the cursor again if the writer removed the current entry, because `restore`
+    // has already moved the cursor to the next entry.
     if view.changeCount != changeCount, try !restore() { return isPositioned }
     slot &+= 1
     if slot < node.count { return finishMove() }
@@ -146,8 +146,8 @@ package final class TreeCursor {
   /// - Precondition: The cursor is at an entry.
   @inline(__always)
   package var key: Bytes {
-    precondition(isPositioned, "The cursor is not at an entry. Move it to an entry first.")
-    // If the cursor saves its key, use the saved key, because the writer may have removed the entry
+    precondition(isPositioned, "The cursor is not positioned at an entry. Move it to one first.")
+    // A cursor that saves its key uses the saved key, because the writer may have removed the entry
     // from the node since the cursor moved to it.
     if keySlot != slot, !savesKey {
       keyCount = node.copySuffix(slot, to: keyBytes).count
@@ -182,8 +182,8 @@ package final class TreeCursor {
     before end: SearchKey?, _ body: (_ key: Bytes, _ value: FoundValue) throws -> Bool
   ) throws -> Bool {
     guard isPositioned, let leaf else { return false }
-    // Copy the fields to local variables. Otherwise, each entry would load the fields of the object
-    // again.
+    // Copy the fields to local variables. Otherwise, they would be loaded from the object again for
+    // each entry.
     let (node, keyBytes, first) = (node, keyBytes, slot)
     let stop = end.map { NodeSearch.leafSlot(node, $0).slot } ?? node.count
     slot = node.count &- 1
@@ -231,7 +231,9 @@ package final class TreeCursor {
     return true
   }
 
-  /// Releases the leaf, after which the cursor must be moved before it is read again.
+  /// Releases the leaf.
+  ///
+  /// Afterwards, the cursor must be moved before it is read again.
   func releaseLeaf() {
     guard let leaf else { return }
     self.leaf = nil

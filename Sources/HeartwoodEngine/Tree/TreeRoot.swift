@@ -76,7 +76,7 @@ extension PageView {
   @inline(never)
   private static func foreignPage(_ number: PageNumber) -> StorageError {
     .corrupt(
-      "A tree refers to this page, but the page is not the expected node. Restore a backup.",
+      "This page is not the expected node of the tree that refers to it. Restore a backup.",
       page: number)
   }
 }

@@ -17,7 +17,7 @@ final class TreeWorkspace {
   var secondKey: MutableBytes { keyMemory(1, SearchKey.maxByteCount) }
   /// The memory for the key that a split inserts into the level above.
   var separator: MutableBytes { keyMemory(2, SearchKey.maxByteCount) }
-  /// The memory for an overflow reference that is to be stored in a leaf.
+  /// The memory for an overflow reference that will be stored in a leaf.
   var reference: MutableBytes { keyMemory(3, OverflowLayout.referenceByteCount) }
 
   private func keyMemory(_ index: Int, _ byteCount: Int) -> MutableBytes {

@@ -1,6 +1,6 @@
 // This extension grows a tree: it rebuilds and splits nodes, and adds a level at the root.
 extension TreeWriter {
-  /// Stores an entry for which the node at `level` in the path has no room.
+  /// Stores an entry that does not fit in the path's node at `level`.
   ///
   /// If a better prefix makes room, the method rebuilds the node. Otherwise, it splits the node. A
   /// split inserts an entry into the level above, where the method may then have to rebuild or

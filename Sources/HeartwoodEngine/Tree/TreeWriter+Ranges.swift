@@ -1,5 +1,5 @@
-// This extension removes a range of keys. Complete pages within the range are freed, and single
-// entries at both ends are removed.
+// This extension removes a range of keys. Pages that lie completely within the range are freed, and
+// single entries are removed at both ends.
 extension TreeWriter {
   /// Removes all keys in a range, and returns the number of removed keys.
   ///
@@ -16,9 +16,9 @@ extension TreeWriter {
     return count
   }
 
-  // The recursion ends even if the tree is corrupt, because `level` decreases with each call. While
-  // a child is processed, `makeRoom` may spill the node's page and so invalidate the node's
-  // address. Do not keep that address.
+  // The recursion ends even if the tree is corrupt, because `level` decreases with each call. Do
+  // not keep the address of a node while a child is processed, because `makeRoom` may spill the
+  // node's page and thereby invalidate the address.
   private func removeRange(
     _ number: PageNumber, level: Int, _ lower: SearchKey?, _ upper: SearchKey?
   ) throws(StorageError) -> UInt64 {

@@ -129,8 +129,8 @@ package struct TreeWriter {
     }
   }
 
-  /// Returns the child or the large value to which the entry at `index` refers, or `nil` if there
-  /// is no such entry.
+  /// Returns the child or the large value that the entry at `index` refers to, or `nil` if there is
+  /// no such entry.
   private func entry(
     _ index: Int, of number: PageNumber, level: Int
   ) throws(StorageError) -> (child: PageNumber, value: OverflowReference?)? {
@@ -142,9 +142,9 @@ package struct TreeWriter {
   }
 
   /// Frees all pages of a subtree, and returns the number of entries in the subtree.
-  // The recursion ends even if the tree is corrupt, because `level` decreases with each call. While
-  // a child is processed, `makeRoom` may spill the node's page and so invalidate the node's
-  // address. Do not keep that address.
+  // The recursion ends even if the tree is corrupt, because `level` decreases with each call. Do
+  // not keep the address of a node while a child is processed, because `makeRoom` may spill the
+  // node's page and thereby invalidate the address.
   func freeSubtree(_ number: PageNumber, level: Int) throws(StorageError) -> UInt64 {
     var index = 0
     var count: UInt64 = 0

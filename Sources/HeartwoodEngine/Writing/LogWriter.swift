@@ -135,7 +135,8 @@ package struct LogWriter {
       }
       return locations
     } catch {
-      // Let the next append overwrite the written frames, but keep the added segments.
+      // Let the next append overwrite the frames that were written, but keep the segments that were
+      // added.
       self = before
       throw error
     }
@@ -184,7 +185,7 @@ package struct LogWriter {
       // The commit may or may not exist, so do not mark the error as having changed nothing.
       throw StorageError(
         .io,
-        "A commit could neither be completed in the log nor be revoked. The commit may or may not "
+        "A commit could be neither completed in the log nor revoked. The commit may or may not "
           + "take effect. Close the store, then open it again.",
         file: files.path(files.geometry.segment(of: base)))
     }
@@ -201,7 +202,7 @@ package struct LogWriter {
       table.segments.last.map { $0.number + 1 } ?? 0, files.geometry.segment(of: base))
     guard first <= needed else { return }
     // Refuse to create segments that are farther apart than this limit, because readers of the log
-    // would treat them as corruption.
+    // would treat them as corrupt.
     guard needed - (table.segments.first?.number ?? first) <= Limits.maxSegmentSpan else {
       throw StorageError(
         .diskFull,

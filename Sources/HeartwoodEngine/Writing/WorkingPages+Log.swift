@@ -19,9 +19,9 @@ extension WorkingPages {
   /// - Complexity: O(1) below the limit. Above the limit, writes each page in memory once.
   package func makeRoom(above limit: Int = .max) throws(StorageError) {
     guard memoryPageCount > min(limit, memoryPageLimit) else { return }
-    // Write each savepoint's pages in separate groups, so that a rollback can void these groups.
-    // Start with the outermost savepoint, because readers use each page's last image that is not
-    // void.
+    // Write the pages of each savepoint in separate groups, so that a rollback can void these
+    // groups. Start with the outermost savepoint, because readers use each page's last image that
+    // has not been voided.
     var parts: [[Departure]] = []
     for page in departures() {
       if parts.last?.first?.owner == page.owner {
@@ -51,9 +51,9 @@ extension WorkingPages {
       let held = holder < savepoints.count ? savepoints[holder].replaced : table.pointee
       held.forEach { number, block in
         guard let block else { return }
-        // Bytes that a savepoint holds are older than its own changes, so search only the enclosing
-        // savepoints for the owner. The table holds the newest bytes, which can belong to any
-        // savepoint.
+        // The bytes that a savepoint holds date from before its own changes, so search only the
+        // enclosing savepoints for the owner. The table holds the newest bytes, which can belong to
+        // any savepoint.
         let owner = (0..<holder).last { savepoints[$0].replaced.contains(number) }
         departures.append(
           Departure(
@@ -164,7 +164,7 @@ extension WorkingPages {
     files.allocator.reclaim(after: next.number - 1, allocated: Array(allocated))
   }
 
-  /// Checks that the files to which the transaction is about to write still belong to the store.
+  /// Checks that the transaction is about to write to files that still belong to the store.
   ///
   /// No checkpoint covers the segment of the next frame, so the store itself does not delete that
   /// segment.

@@ -10,7 +10,7 @@ package final class WorkingPages {
   /// writes.
   package let base: FrameNumber
   package let state: GenerationState
-  /// The number of pages in memory, including those that savepoints keep.
+  /// The number of pages in memory, including those kept by savepoints.
   package private(set) var memoryPageCount = 0
   /// A counter that is incremented whenever addresses from ``writable(_:)`` become invalid.
   package internal(set) var moveCount = 0
@@ -75,7 +75,7 @@ package final class WorkingPages {
   package var view: PageView { PageView(source: source) }
   package var pageCount: PageNumber { source.pointee.pageCount }
   package var lowestFree: PageNumber { freeSpace.lowestFree }
-  /// The segments of the state, and the segments to which this transaction has written.
+  /// The segments of the state, and the segments that this transaction has written to.
   var segments: SegmentTable { writer?.table ?? state.segments }
 
   package var isUnchanged: Bool {

@@ -14,8 +14,8 @@ enum BackupCommand {
     let directory = invocation.required(.backup)
     guard !CopyCommand.isDirectory(directory, within: invocation.path) else {
       throw ToolFailure.refused(
-        "\(directory) is in the directory of the store, which must contain only the store's files. "
-          + "Use a path outside that directory.")
+        "\(directory) is inside the store's directory, which must contain only the store's own "
+          + "files. Use a path outside that directory.")
     }
     let interval = try invocation[.every].map { try DurationText.seconds($0, for: .every) }
     let retention = try invocation[.keep].map { try BackupRetention($0) }
@@ -52,7 +52,7 @@ enum BackupCommand {
     _ document: Document, _ invocation: Invocation, _ output: Output
   ) throws {
     if invocation.wantsJSON {
-      // If the command repeats backups, print one line for each.
+      // If the command makes backups repeatedly, print one line for each backup.
       guard invocation.has(.every) else { return try output.json(document) }
       return try output.line(try JSONText.line(of: document))
     }

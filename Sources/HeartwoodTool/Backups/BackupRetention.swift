@@ -31,8 +31,7 @@ struct BackupRetention {
     .usage("--keep \(text) is invalid. Use a list such as 2h,24hourly,30daily,52weekly.")
   }
 
-  /// Removes the restore points that the rules do not keep, and returns the number of removed
-  /// points.
+  /// Removes the restore points that the rules do not keep, and returns how many were removed.
   func apply(to backup: Backup) throws -> Int {
     let now = UInt64(Date.now.timeIntervalSince1970 * 1000)
     let points = try backup.restorePoints()

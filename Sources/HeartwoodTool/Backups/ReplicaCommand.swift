@@ -27,7 +27,7 @@ enum ReplicaCommand {
     let (directory, path) = (invocation.required(.backup), invocation.required(.replica))
     guard !CopyCommand.isDirectory(path, within: directory) else {
       throw ToolFailure.refused(
-        "\(path) is in the backup directory. Use a path outside that directory.")
+        "\(path) is inside the backup directory. Use a path outside that directory.")
     }
     let progress = TerminalProgress()
     let replica = try Replica(at: path, following: Backup(at: directory)) {

@@ -35,7 +35,7 @@ enum RestoreCommand {
     guard let target = invocation[.new] else { return try list(points, invocation, output) }
     guard !CopyCommand.isDirectory(target, within: directory) else {
       throw ToolFailure.refused(
-        "\(target) is in the backup directory. Use a path outside that directory.")
+        "\(target) is inside the backup directory. Use a path outside that directory.")
     }
     let wanted = try invocation[.at].map { try chosen($0, among: points, directory) }
     let progress = TerminalProgress()
@@ -70,9 +70,10 @@ enum RestoreCommand {
   private static func chosen(
     _ text: String, among points: [Backup.RestorePoint], _ directory: String
   ) throws -> Generation {
-    let advice = "Run heartwoodctl restore \(directory) to list the restore points."
+    let advice = "Run 'heartwoodctl restore \(directory)' to list the restore points."
     if let frame = UInt64(text), !points.contains(where: { $0.names.contains(text) }) {
-      // Do not check the number, because the library reports why a generation cannot be restored.
+      // Do not check the number here, because the library reports why a generation cannot be
+      // restored.
       return Generation(frame: frame)
     }
     if let point = points.last(where: { $0.names.contains(text) }) { return point.generation }

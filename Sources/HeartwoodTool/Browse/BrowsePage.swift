@@ -42,7 +42,7 @@ struct BrowsePage {
     try file.write(foot)
   }
 
-  // MARK: Head and foot
+  // MARK: Start and end of the page
 
   private var head: String {
     let name = HTMLText.visible(URL(fileURLWithPath: path).lastPathComponent)

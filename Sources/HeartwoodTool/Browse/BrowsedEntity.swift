@@ -1,9 +1,9 @@
 import Heartwood
 import HeartwoodEngine
 
-/// An entity that a page shows, with the sizes of its rows and indexes.
+/// An entity as shown on a page of the browser, with the sizes of its rows and indexes.
 struct BrowsedEntity {
-  /// A column of an entity's table, in the form that the page's script expects.
+  /// A column of an entity's table, in the form expected by the page's script.
   struct Column: Encodable {
     /// The kind of the column's values, which determines how the page shows and compares them.
     enum Kind: String, Encodable {
@@ -24,7 +24,7 @@ struct BrowsedEntity {
   /// The position of the entity on the page.
   let position: Int
   let rowCount: Int
-  /// The number of the entity's rows that the page includes.
+  /// The number of the entity's rows included in the page.
   let includedRowCount: Int
   let rowByteCount: Int
   let indexes: [Index]

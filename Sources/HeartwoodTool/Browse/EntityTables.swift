@@ -27,7 +27,7 @@ struct EntityTables {
     let tables = [
       Self.table("Attributes", ["attribute", "type", ""], attributes),
       Self.table(
-        "Relationships", ["relationship", "leads to", "inverse", "delete rule"], relationships),
+        "Relationships", ["relationship", "destination", "inverse", "delete rule"], relationships),
       Self.table("Indexes", ["index", "", "entries", "size"], indexes),
     ]
     return "<details><summary>Properties and indexes</summary>"

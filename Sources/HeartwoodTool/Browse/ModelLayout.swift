@@ -56,7 +56,7 @@ struct ModelLayout {
     return result
   }
 
-  // MARK: One group
+  // MARK: Laying out one group
 
   /// The columns of a group from left to right, with the top edges of their boxes.
   private struct Columns {
@@ -129,8 +129,8 @@ struct ModelLayout {
     columns.widths = columns.boxes.map { $0.map { graph.boxes[$0].width }.max() ?? 0 }
     let root = columns.boxes.firstIndex { $0.contains(middle) } ?? 0
     for column in columns.boxes.indices { stack(column, &columns) }
-    // Sort each column by the heights of the boxes to which its boxes are connected. Proceed from
-    // the middle outwards and back, until the order hardly changes.
+    // Sort the boxes in each column by the heights of the boxes that they are connected to. Proceed
+    // from the middle outwards and back, until the order hardly changes.
     for _ in 0..<4 {
       for column in columns.boxes.indices.sorted(by: { abs($0 - root) < abs($1 - root) }) {
         sort(column, &columns)
@@ -206,7 +206,7 @@ struct ModelLayout {
     return cost + height + columns.width * 0.2 + max(0, columns.width - Self.preferredWidth) * 5
   }
 
-  // MARK: All groups
+  // MARK: Arranging all groups
 
   /// Places the groups side by side, in as many rows as needed.
   private mutating func place(_ groups: [Columns]) {

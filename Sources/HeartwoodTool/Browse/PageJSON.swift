@@ -7,11 +7,11 @@ import HeartwoodEngine
 enum PageJSON {
   /// The maximum length, in bytes, of a string on a page.
   ///
-  /// The rest of a longer string is omitted.
+  /// Longer strings are truncated.
   static let textByteLimit = 4096
   /// The maximum length, in bytes, of binary data on a page.
   ///
-  /// The rest of longer data is omitted.
+  /// Longer data is truncated.
   static let dataByteLimit = 256
 
   /// Returns a string encoded as JSON.

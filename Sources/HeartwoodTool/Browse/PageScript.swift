@@ -1,6 +1,6 @@
-/// The script of the page, which builds the tables from the rows in the page.
+/// The page's script, which builds the tables from the rows embedded in the page.
 ///
-/// All data becomes text nodes, never markup.
+/// All data is inserted as text nodes, never as markup.
 enum PageScript {
   static let text = #"""
     "use strict";
@@ -40,7 +40,7 @@ enum PageScript {
       }));
       const byName = new Map(entities.map(entity => [entity.name, entity]));
 
-      // MARK: Texts
+      // MARK: Text
 
       // Characters that cannot be seen, or that change the direction of the text around them.
       // Joiners are excluded, because emoji and some scripts need them.
@@ -76,8 +76,8 @@ enum PageScript {
         return text.replace("T", " ").replace(".000Z", "").replace("Z", "");
       }
 
-      // Formats a count as in the rest of the page. The browser's own number formatters are slow to
-      // load.
+      // Formats a count in the same way as the rest of the page. The browser's own number
+      // formatters are slow to load.
       function countText(count) { return String(count).replace(/\B(?=(\d{3})+$)/g, ","); }
 
       // MARK: Objects
@@ -176,16 +176,16 @@ enum PageScript {
         });
       }
 
-      // Returns an element that builds its content when it is opened.
+      // Returns an expandable element that builds its content when it is opened.
       function expandable(summary, content) {
         const details = make("details", {}, make("summary", {}, ...summary));
         details.addEventListener("toggle", () => details.append(...content()), { once: true });
         return details;
       }
 
-      // MARK: Order
+      // MARK: Sorting and searching
 
-      // Returns a sort key that `<` orders as people expect.
+      // Returns a sort key, so that `<` sorts values in the order that people expect.
       function key(value, kind) {
         if (value === null) return null;
         if (kind === "many") return value[0];
@@ -217,7 +217,7 @@ enum PageScript {
         entity.sorted = present.concat(entity.sorted.filter(position => keys[position] === null));
       }
 
-      // Finds the rows that contain all words of the query.
+      // Finds the rows that contain all words in the query.
       function search(entity) {
         const words = entity.query.toLowerCase().split(/\s+/).filter(word => word !== "");
         entity.page = 0;
@@ -284,7 +284,8 @@ enum PageScript {
         const sign = make("span", { ariaHidden: "true" });
         const isNumber = ["row", "number", "decimal", "date"].includes(column.kind);
         const button = make("button", { type: "button", className: isNumber ? "number" : "" });
-        // Put the name on the side that the values are aligned to, and the sign on the other side.
+        // Put the name on the side to which the values are aligned, and the sort arrow on the other
+        // side.
         button.append(...isNumber ? [sign, " "] : [], ...nodes(column.name), " ",
           ...isNumber ? [] : [sign]);
         button.addEventListener("click", () => toggle(entity, position));
@@ -324,7 +325,7 @@ enum PageScript {
 
       // MARK: Links
 
-      // Returns the ID of the object that an address names, or an empty string.
+      // Returns the object ID in the fragment of an address, or an empty string.
       function objectID(hash) {
         const match = /^#([^/]*)(\/\d+)$/.exec(hash);
         try {
@@ -334,7 +335,7 @@ enum PageScript {
         }
       }
 
-      // Shows the object that the address of the page names.
+      // Shows the object to which the fragment of the page's address refers.
       function follow() {
         const place = locate(objectID(location.hash));
         if (!place) return;
@@ -369,12 +370,13 @@ enum PageScript {
         }
         addEventListener("hashchange", follow);
         document.addEventListener("click", event => {
-          // If a link leads to the object that the address already names, no `hashchange` event
-          // occurs.
+          // No `hashchange` event occurs if a link refers to the object that is already in the
+          // address.
           const anchor = event.target.closest("a");
           if (anchor?.hash && anchor.hash === location.hash) follow();
         });
-        // Scroll again, because building the tables has moved the element that the address names.
+        // Scroll again, because building the tables has moved the element to which the address
+        // refers.
         document.getElementById(location.hash.slice(1))?.scrollIntoView();
         follow();
         document.documentElement.dataset.state = "complete";

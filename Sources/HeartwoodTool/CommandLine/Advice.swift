@@ -10,12 +10,12 @@ enum Advice {
     let sentence = error.description
     let path = invocation.path
     // Suggest a check only if the error names a page. An error without a page means that the store
-    // could not be opened, so it cannot be verified either.
+    // cannot be opened, and therefore cannot be verified either.
     if error.kind == .corrupt, error.page != nil, invocation.command != .verify {
-      return "\(sentence) Run heartwoodctl verify \(path) to list all damage."
+      return "\(sentence) Run 'heartwoodctl verify \(path)' to list all damage."
     }
     if error.kind == .generationExpired {
-      return "\(sentence) Run heartwoodctl generations \(path) to list the readable generations."
+      return "\(sentence) Run 'heartwoodctl generations \(path)' to list the readable generations."
     }
     return sentence
   }

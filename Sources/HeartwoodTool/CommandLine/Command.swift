@@ -121,7 +121,7 @@ enum Command: String, CaseIterable {
     }
   }
 
-  /// The options that the command requires.
+  /// The options required by the command.
   var requiredFlags: [Flag] { self == .browse ? [.html] : [] }
 
   var summary: String {
@@ -183,7 +183,7 @@ enum Command: String, CaseIterable {
           + "tables can be searched and sorted, and its links follow relationships.",
         "--limit sets the maximum number of rows for each entity (default: 10,000). The page "
           + "contains the first 4 KiB of each value (256 bytes of binary data), and 20 members of "
-          + "each to-many relationship. The page shows how much it omits.",
+          + "each to-many relationship. It shows how much is omitted.",
       ]
     case .history:
       [
@@ -339,7 +339,7 @@ enum Command: String, CaseIterable {
           + "another generation. NAME must be 1 to 255 bytes long."
       ]
     case .release:
-      ["The next checkpoint frees the log space of the generation."]
+      ["The next checkpoint frees the log space that the generation retains."]
     }
   }
 

@@ -10,7 +10,7 @@ enum CommandLineRequest {
   /// Parses the arguments after the program's name.
   init(_ arguments: [String]) throws(ToolFailure) {
     guard let word = arguments.first else {
-      throw .usage("A command is missing. Run heartwoodctl --help to list the commands.")
+      throw .usage("A command is missing. Run 'heartwoodctl --help' to list the commands.")
     }
     switch word {
     case Flag.version.rawValue: self = .version
@@ -35,6 +35,7 @@ enum CommandLineRequest {
     if let command = Command(rawValue: word) { return command }
     let question = NearestName.question(word, in: Command.allCases.map(\.rawValue))
     throw .usage(
-      "There is no command named \(word).\(question) Run heartwoodctl --help to list the commands.")
+      "There is no command named \(word).\(question) Run 'heartwoodctl --help' to list the "
+        + "commands.")
   }
 }

@@ -14,7 +14,7 @@ enum HelpText {
       lines += ["", "\(group.rawValue):"] + Command.allCases.filter { $0.group == group }.map(row)
     }
     lines += ["", "Options:", row(.json), row(.help), row(.version), ""]
-    lines += ["Run heartwoodctl COMMAND --help to show the options of a command.", ""]
+    lines += ["Run 'heartwoodctl COMMAND --help' to show the options of a command.", ""]
     return (lines + exitCodes).joined(separator: "\n")
   }
 

@@ -11,7 +11,7 @@ struct Invocation {
   private(set) var from: Key?
   private(set) var limit: Int?
   private(set) var offset = 0
-  /// The generation that a shell has pinned, which is used unless the options select another one.
+  /// The generation pinned by a shell, which is used unless the options select another one.
   var pinnedGeneration: Generation?
 
   /// Parses the arguments of a command.
@@ -60,10 +60,10 @@ struct Invocation {
   /// The directory of the store.
   var path: String { operands[.path] ?? "" }
 
-  /// Returns an operand, or `nil` if the command line does not contain it.
+  /// Returns an operand, or `nil` if it is not on the command line.
   subscript(operand: Operand) -> String? { operands[operand] }
 
-  /// Returns an operand that the command requires.
+  /// Returns an operand required by the command.
   func required(_ operand: Operand) -> String {
     guard let word = operands[operand] else {
       preconditionFailure("The command \(command.rawValue) takes no \(operand.rawValue).")
@@ -71,7 +71,7 @@ struct Invocation {
     return word
   }
 
-  /// Returns the value of an option, or `nil` if the command line does not contain the option.
+  /// Returns the value of an option, or `nil` if it is not on the command line.
   subscript(flag: Flag) -> String? { values[flag] }
 
   /// Returns whether the command line contains an option.
@@ -106,7 +106,7 @@ struct Invocation {
     } else {
       value = parts.count == 2 ? String(parts[1]) : remaining.popFirst()
       guard value?.isEmpty == false else {
-        throw .usage("\(name) requires a value: use \(flag.usage).")
+        throw .usage("\(name) requires a value. Use \(flag.usage).")
       }
     }
     values[flag] = value ?? ""

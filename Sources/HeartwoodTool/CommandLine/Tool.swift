@@ -13,8 +13,8 @@ enum Tool {
   static func main() {
     occupyStandardDescriptors()
     // Ignore SIGPIPE. If the reader closes the output early, the next write then fails, and the
-    // program closes the store and exits. The program prints a message only if the closed output
-    // ends a repeated task.
+    // program closes the store and exits. It prints a message only if the closed output ends a
+    // repeated task.
     signal(SIGPIPE, SIG_IGN)
     exit(run(Array(CommandLine.arguments.dropFirst())).rawValue)
   }

@@ -2,7 +2,7 @@ import Foundation
 import Heartwood
 import HeartwoodEngine
 
-/// The `apply` command, which applies the events that `follow` prints for another store.
+/// The `apply` command, which applies events printed by `follow` for another store.
 enum ApplyCommand {
   private struct Document: Encodable {
     let appliedCount: Int
@@ -52,8 +52,8 @@ enum ApplyCommand {
     progress.clear()
     guard isComplete else {
       throw ToolFailure.refused(
-        "The last line is incomplete. The command applied "
-          + "\(HumanText.count(total.appliedCount, "event")) before that line. Run the command "
+        "The input ended in the middle of a line, after "
+          + "\(HumanText.count(total.appliedCount, "event")) had been applied. Run the command "
           + "again with the complete feed. Events that have already been applied will be skipped.")
     }
     if invocation.wantsJSON {

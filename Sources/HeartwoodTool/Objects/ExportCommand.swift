@@ -10,7 +10,7 @@ enum ExportCommand {
     if invocation[.format] == sqliteFormat { return try writeSQLite(invocation, output) }
     guard invocation[.entity] != nil else {
       throw ToolFailure.usage(
-        "ENTITY is missing. Only --format sqlite writes all entities. "
+        "ENTITY is missing. Only --format sqlite exports all entities at once. "
           + HelpText.usageSentence(invocation.command))
     }
     let format: ExportFormat =
@@ -61,7 +61,7 @@ enum TextFormat: String {
   case jsonLines = "jsonl"
   case csv
 
-  /// Creates the format that the command line selects.
+  /// Creates the format selected on the command line.
   ///
   /// The default is JSON lines.
   init(_ invocation: Invocation) throws(ToolFailure) {

@@ -61,8 +61,8 @@ enum FollowCommand {
         return false
       } catch let error as ObjectGraphError where error.kind == .historyExpired {
         throw ToolFailure.refused(
-          "The transactions to read next have been deleted from the history. Begin again with "
-            + "--snapshot and another consumer.")
+          "The next transactions to read have been deleted from the history. Begin again with "
+            + "--snapshot and a new consumer.")
       }
       try output.flush()
       if let position { try acknowledge(position) }

@@ -50,7 +50,7 @@ enum HistoryCommand {
     }
   }
 
-  /// Returns the transactions that the command line selects, oldest first.
+  /// Returns the transactions selected on the command line, oldest first.
   private static func transactions(
     _ objects: StoredObjects, _ invocation: Invocation
   ) throws -> [StoredObjects.Transaction] {
@@ -61,8 +61,8 @@ enum HistoryCommand {
       return found
     }
     guard let limit = invocation.limit else { return try transactions(after: first) }
-    // Read only the end of the history, and double the number of transactions to read until enough
-    // of them are found.
+    // Read only the end of the history. Double the number of transactions to read until enough
+    // matching transactions are found.
     let (deleted, newest) = try objects.historyBounds()
     var count = Int64(limit)
     // Skip the loop if deleted transactions are requested, so that reading them throws an error.
@@ -75,11 +75,11 @@ enum HistoryCommand {
     return try transactions(after: first).suffix(limit)
   }
 
-  /// Returns the transaction number that the command line specifies.
+  /// Returns the transaction number given on the command line.
   static func number(_ text: String) throws(ToolFailure) -> Int64 {
     if let number = Int64(text), number >= 0 { return number }
     throw .usage(
-      "--after \(text) is invalid. Use a transaction number that heartwoodctl history lists.")
+      "--after \(text) is invalid. Use a transaction number listed by 'heartwoodctl history'.")
   }
 
   private static func document(_ transaction: StoredObjects.Transaction) -> Document {

@@ -3,8 +3,8 @@ import HeartwoodEngine
 
 /// Functions that give the commands access to the objects in stores.
 enum ObjectAccess {
-  /// Opens a store for reading, and calls `body` with the objects of the generation that the
-  /// command line selects.
+  /// Opens a store for reading, and calls `body` with the objects of the generation selected on the
+  /// command line.
   static func withObjects<R>(
     _ invocation: Invocation, _ body: (StoredObjects, Store) throws -> R
   ) throws -> R {
@@ -23,7 +23,7 @@ enum ObjectAccess {
     }
   }
 
-  /// The author of transactions, unless the command line names another author.
+  /// The author of transactions, unless another author is given on the command line.
   static let author = "heartwoodctl"
 
   /// Returns the entity with the given name, or throws an error if there is none.
@@ -34,11 +34,11 @@ enum ObjectAccess {
     let names = objects.entities.map(\.name)
     throw ToolFailure.refused(
       "There is no entity named "
-        + "\(QuotedText.quoted(name)).\(NearestName.question(name, in: names)) Run heartwoodctl "
-        + "entities \(invocation.path) to list the entities.")
+        + "\(QuotedText.quoted(name)).\(NearestName.question(name, in: names)) Run 'heartwoodctl "
+        + "entities \(invocation.path)' to list the entities.")
   }
 
-  /// Returns the ID of the object that an operand names, or throws an error if there is no such
+  /// Returns the ID of the object named by an operand, or throws an error if there is no such
   /// object.
   static func id(_ text: String, of objects: StoredObjects) throws -> ManagedObjectID {
     if let id = objects.id(text) { return id }

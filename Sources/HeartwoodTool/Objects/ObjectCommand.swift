@@ -31,8 +31,8 @@ enum ObjectCommand {
       guard values != nil || !versions.isEmpty else {
         throw ToolFailure.refused(
           "There is no object \(id.shortText) in \(objects.snapshot.generation) or in the history. "
-            + "Run heartwoodctl query \(invocation.path) \(id.entityName ?? "ENTITY") to list the "
-            + "existing objects.")
+            + "Run 'heartwoodctl query \(invocation.path) \(id.entityName ?? "ENTITY")' to list "
+            + "the existing objects.")
       }
       if invocation.wantsJSON {
         try output.json(

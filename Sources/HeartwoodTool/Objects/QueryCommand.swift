@@ -52,7 +52,7 @@ enum QueryCommand {
     let columns = invocation.list(.columns) ?? Self.columns(of: entity)
     guard !columns.isEmpty else {
       throw ToolFailure.usage(
-        "--columns contains no column names. List the names, separated by commas.")
+        "--columns contains no column names. List the column names, separated by commas.")
     }
     let rows = try RowOutput(RowFormat(invocation), columns, output)
     let isOwnID = !entity.attributes.contains { $0.name == idName }

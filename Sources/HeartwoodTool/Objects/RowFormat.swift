@@ -9,7 +9,7 @@ enum RowFormat {
   case csv
   case markdown
 
-  /// Creates the format that the command line selects.
+  /// Creates the format selected on the command line.
   ///
   /// The default is a table.
   init(_ invocation: Invocation) {

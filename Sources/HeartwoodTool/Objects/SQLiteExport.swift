@@ -17,8 +17,8 @@ struct SQLiteExport {
 
   /// Writes a new file, and returns the number of objects.
   ///
-  /// - Throws: ``SQLiteWriterError`` if the file exists or cannot be written, or any error from
-  ///   reading the store.
+  /// - Throws: ``SQLiteWriterError`` if the file already exists or cannot be written, or any error
+  ///   from reading the store.
   /// - Complexity: Memory use does not grow with the number of objects.
   func write(to path: String) throws -> Int {
     let writer = try SQLiteFileWriter(path: path)

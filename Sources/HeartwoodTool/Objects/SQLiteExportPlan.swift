@@ -4,9 +4,9 @@ import SQLiteWriter
 /// The tables and views of a SQLite file that contains the objects of a store.
 ///
 /// Each entity has a table. If an entity inherits from another entity, its table contains only the
-/// properties that the entity itself declares. Both tables use the same `id` values. A view joins
-/// the tables. To-one relationships are foreign keys. A to-many relationship that is not determined
-/// by a foreign key has its own table.
+/// properties declared by the entity itself. Both tables use the same `id` values. A view joins the
+/// tables. To-one relationships are foreign keys. A to-many relationship that is not determined by
+/// a foreign key has its own table.
 struct SQLiteExportPlan {
   struct Table {
     let entity: EntityFacts
@@ -140,8 +140,8 @@ struct SQLiteExportPlan {
     return (entity.name, relationship.name) <= (other, inverse.name)
   }
 
-  /// Returns the name of the entity from which an entity inherits a relationship, or the name of
-  /// the entity itself if it declares the relationship.
+  /// Returns the name of the entity that declares a relationship: either `entity` or an entity that
+  /// it inherits from.
   private func declaringEntity(of relationship: String, in entity: String) -> String {
     var name = entity
     while let parent = entities[name]?.superentity,

@@ -41,8 +41,8 @@ enum CheckpointCommand {
     }
     if let generation = document.blockingGeneration {
       sentences.append(
-        "The checkpoint could not advance further, because generation \(generation) is held. "
-          + "heartwoodctl generations lists its holders.")
+        "The checkpoint could not advance further, because generation \(generation) is held. Run "
+          + "'heartwoodctl generations' to list its holders.")
     }
     return sentences.joined(separator: "\n")
   }

@@ -13,7 +13,7 @@ enum CopyCommand {
     let target = invocation.required(.copy)
     guard !isDirectory(target, within: invocation.path) else {
       throw ToolFailure.refused(
-        "\(target) is in the directory of the store, which must contain only the store's files. "
+        "\(target) is inside the store's directory, which must contain only the store's own files. "
           + "Use a path outside that directory.")
     }
     let progress = TerminalProgress()

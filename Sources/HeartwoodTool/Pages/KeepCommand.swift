@@ -1,6 +1,6 @@
 import HeartwoodEngine
 
-/// The `keep` command, which keeps a generation under a name.
+/// The `keep` command, which retains a generation under a name.
 enum KeepCommand {
   private struct Document: Encodable {
     let generation: UInt64

@@ -9,7 +9,7 @@ enum SalvageCommand {
     let source = invocation.required(.broken)
     guard !CopyCommand.isDirectory(target, within: source) else {
       throw ToolFailure.refused(
-        "\(target) is in the directory of the damaged store, which must not change. Use a path "
+        "\(target) is inside the directory of the damaged store, which must not change. Use a path "
           + "outside that directory.")
     }
     let progress = TerminalProgress()

@@ -3,8 +3,8 @@ import HeartwoodEngine
 
 /// Functions that open existing stores for the commands.
 ///
-/// These functions never create a store. A command that only reads a store opens the store
-/// read-only, and leaves the store's files unchanged.
+/// These functions never create a store. A command that only reads a store opens it read-only, and
+/// leaves its files unchanged.
 enum StoreAccess {
   /// The purpose for which a command opens a store.
   enum Purpose {
@@ -12,7 +12,7 @@ enum StoreAccess {
     case writing
   }
 
-  /// Opens the store, runs `body`, and closes the store.
+  /// Opens the store, runs `body`, and closes the store again.
   static func withStore<R>(
     _ path: String, for purpose: Purpose, _ body: (Store) throws -> R
   ) throws -> R {
@@ -52,7 +52,7 @@ enum StoreAccess {
   static func snapshot(
     of store: Store, at text: String, _ invocation: Invocation
   ) throws -> Snapshot {
-    // A name may look like a number or a time.
+    // Look for a name first, because a name may look like a number or a time.
     if let named = try store.namedGenerations()[text] { return try store.snapshot(at: named) }
     if let frame = UInt64(text) { return try store.snapshot(at: Generation(frame: frame)) }
     guard let milliseconds = TimeText.milliseconds(text) else {
@@ -67,8 +67,8 @@ enum StoreAccess {
       return snapshot
     }
     throw ToolFailure.refused(
-      "No readable generation dates from \(text) or earlier. Run heartwoodctl generations "
-        + "\(invocation.path) to list the readable generations.")
+      "No readable generation dates from \(text) or earlier. Run 'heartwoodctl generations "
+        + "\(invocation.path)' to list the readable generations.")
   }
 
   private static func snapshot(
@@ -87,15 +87,15 @@ enum StoreAccess {
     let question = NearestName.question(name, in: try snapshot.keyspaceNames)
     throw ToolFailure.refused(
       "There is no keyspace named \(QuotedText.quoted(name)) in \(snapshot.generation).\(question) "
-        + "Run heartwoodctl keys to list the keyspaces.")
+        + "Run 'heartwoodctl keys' to list the keyspaces.")
   }
 
   /// Returns the error to throw if no generation has this name.
   static func noSuchName(_ name: String, among names: [String], _ path: String) -> ToolFailure {
     .refused(
       "There is no generation named "
-        + "\(QuotedText.quoted(name)).\(NearestName.question(name, in: names)) Run heartwoodctl "
-        + "generations \(path) to list the named generations.")
+        + "\(QuotedText.quoted(name)).\(NearestName.question(name, in: names)) Run 'heartwoodctl "
+        + "generations \(path)' to list the named generations.")
   }
 
   /// Throws an error if there is no store at the path.
@@ -112,7 +112,7 @@ enum StoreAccess {
     let pages = path + "/pages"
     guard FileManager.default.fileExists(atPath: pages) else {
       throw .refused(
-        "The directory \(path) contains no store: it has no file named pages. Specify the "
+        "The directory \(path) contains no store: it has no file named 'pages'. Specify the "
           + "directory of a store.")
     }
     guard let file = FileHandle(forReadingAtPath: pages) else {
@@ -121,7 +121,7 @@ enum StoreAccess {
     defer { try? file.close() }
     guard HeaderSlotLayout.offsets.contains(where: { isHeader(file, at: $0) }) else {
       throw .refused(
-        "The directory \(path) contains no store: its file named pages does not have the "
+        "The directory \(path) contains no store: its file named 'pages' does not have the "
           + "signature of a Heartwood store. Specify another directory. If the directory used to "
           + "contain a store, restore a backup.")
     }

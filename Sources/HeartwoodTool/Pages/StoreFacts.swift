@@ -21,7 +21,7 @@ struct StoreFacts {
   let freePageCount: Int
   /// The length of the page file, in bytes.
   let fileByteCount: Int
-  /// The disk space that the page file occupies, in bytes, not counting holes.
+  /// The disk space occupied by the page file, in bytes, not counting holes.
   let fileAllocatedByteCount: Int
 
   /// Collects the information from the store's files and from a snapshot of the newest generation.

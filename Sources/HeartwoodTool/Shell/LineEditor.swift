@@ -16,8 +16,8 @@ final class LineEditor {
 
   /// Creates an editor.
   ///
-  /// - Parameter completions: A closure that returns the words that can replace the last word of a
-  ///   line.
+  /// - Parameter completions: A closure that returns the possible completions of a line's last
+  ///   word.
   init(history: [String], completions: @escaping (String) -> [String]) {
     self.history = history
     self.completions = completions

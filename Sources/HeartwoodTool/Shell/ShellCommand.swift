@@ -16,7 +16,7 @@ enum ShellCommand {
 /// A sequence of commands that run on one generation of a store.
 private final class Shell {
   private let store: Store
-  /// A snapshot of the generation that the commands read.
+  /// A snapshot of the generation read by the commands.
   private var snapshot: Snapshot
   private let invocation: Invocation
   private let output: Output
@@ -58,7 +58,7 @@ private final class Shell {
     }
   }
 
-  /// Runs the command that a line contains.
+  /// Runs the command in a line.
   ///
   /// - Returns: `false` if the line ends the shell, or `true` otherwise.
   private func perform(_ line: String) throws -> Bool {

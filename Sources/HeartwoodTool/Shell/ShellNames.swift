@@ -18,7 +18,7 @@ struct ShellNames {
     }
   }
 
-  /// Returns the words that can replace the last word of a line, in order.
+  /// Returns the possible completions of a line's last word, in alphabetical order.
   func completions(of line: String) -> [String] {
     let separators = " '\"(,=<>.&|!"
     let last =

@@ -86,7 +86,7 @@ final class Output {
       try wait(milliseconds: milliseconds)
     } catch is ClosedOutput {
       throw ToolFailure.refused(
-        "The \(task) have stopped, because the program that reads the output has closed it. Run "
+        "The \(task) have stopped, because the program that was reading the output closed it. Run "
           + "the command again. To continue without a reader, redirect the output to a file.")
     }
   }

@@ -1,6 +1,6 @@
 import HeartwoodEngine
 
-/// Functions that escape text from a store so that the text is safe to print on a terminal.
+/// Functions that escape text from a store so that it is safe to print on a terminal.
 enum QuotedText {
   /// Returns the text in quotation marks, with its invisible characters, quotation marks and
   /// backslashes escaped.

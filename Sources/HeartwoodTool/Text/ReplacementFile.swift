@@ -1,6 +1,6 @@
 import Foundation
 
-/// A new file that replaces an older file only when the new file is complete.
+/// A new file that replaces an older file only once it is complete.
 ///
 /// Until the new file is complete, it has a temporary name in the same directory.
 final class ReplacementFile {
@@ -61,14 +61,15 @@ final class ReplacementFile {
     let directory = target.deletingLastPathComponent()
     guard directory.path != URL(fileURLWithPath: store).resolvingSymlinksInPath().path else {
       throw ToolFailure.refused(
-        "\(path) is in the directory of the store. Use a file in another directory.")
+        "\(path) is inside the store's directory. Use a file in another directory.")
     }
     let temporary = directory.appendingPathComponent(".heartwoodctl-\(UUID().uuidString)").path
     let interruption = Interruption(removing: temporary)
     defer { withExtendedLifetime(interruption) {} }
     do {
       let result = try body(temporary)
-      // Copy the mode, because the new file must not be readable by more users than the older file.
+      // Copy the mode, because the new file must not be readable by more users than the file that
+      // it replaces.
       if let mode { chmod(temporary, mode) }
       guard rename(temporary, target.path) == 0 else { throw failure(path, systemError) }
       return result

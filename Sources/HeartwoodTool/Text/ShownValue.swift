@@ -14,8 +14,7 @@ struct ShownValue {
   var readableText: String? {
     var end = bytes.count
     if isCut {
-      // Examine the last four bytes, because a character has at most three bytes after its first
-      // byte.
+      // Examine the last four bytes, because a scalar has at most three bytes after its first byte.
       let tail = bytes.suffix(4).reversed()
       let behind = tail.prefix { $0 & 0xC0 == 0x80 }.count
       if let first = tail.dropFirst(behind).first, first >= 0xC0 {

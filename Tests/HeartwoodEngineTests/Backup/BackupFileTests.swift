@@ -265,7 +265,7 @@ struct BackupFileTests {
     #expect(try scene.backup.restorePoints().count == 3)
   }
 
-  @Test(.evidence("A5")) func `are not added while a thinning is in progress`() throws {
+  @Test(.evidence("A5")) func `are not added while thinning is in progress`() throws {
     let scene = try Scene()
     try scene.fixture.run { store in
       try store.write { try $0.keyspace("k").put(1, [9]) }
@@ -287,7 +287,9 @@ struct BackupFileTests {
 
   /// The header of a file is incomplete while the file is being uploaded.
   @Test(.evidence("A7"), arguments: [0, 1, 2], [false, true])
-  func `with a damaged header are not removed by thinning`(position: Int, keeps: Bool) throws {
+  func `are not removed by thinning if their headers are damaged`(
+    position: Int, keeps: Bool
+  ) throws {
     let scene = try Scene()
     let name = try scene.names[position]
     let bytes = try scene.bytes(name)

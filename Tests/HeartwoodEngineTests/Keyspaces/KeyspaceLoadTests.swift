@@ -96,7 +96,7 @@ struct KeyspaceLoadTests {
     { try $0.append { _ in } },
   ]
 
-  @Test func `of no entries keeps the changes that preceded it`() throws {
+  @Test func `keeps earlier changes if it loads no entries`() throws {
     try StoreFixture.inMemory().run { store in
       for load in Self.emptyLoads {
         try store.write { try $0.keyspace("k").put(1, [1]) }
@@ -117,7 +117,7 @@ struct KeyspaceLoadTests {
   }
 
   /// An empty bulk load may balance the last leaves, so that entries move from one to the other.
-  @Test func `of no entries leaves cursors at their entries`() throws {
+  @Test func `does not move cursors if it loads no entries`() throws {
     func value(_ number: Int) -> [UInt8] { [UInt8](repeating: UInt8(number), count: 100) }
     try StoreFixture.inMemory().run { store in
       try store.write { transaction in

@@ -48,7 +48,9 @@ struct LogReclamationTests {
   }
 
   @Test(.evidence("K3"), .evidence("I1"), arguments: TestScale.some([3, 2, 1] as [UInt64]))
-  func `stays within its bound with snapshots of several ages`(seed: UInt64) throws {
+  func `stays within its size limit while snapshots of different ages are open`(
+    seed: UInt64
+  ) throws {
     var options = Self.options(seed % 2 == 0 ? .buffered : .mapped)
     options.segmentByteCount = 1 << 20
     options.pageByteCount = seed == 3 ? 16_384 : 4096

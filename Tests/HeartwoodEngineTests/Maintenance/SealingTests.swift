@@ -82,7 +82,7 @@ struct SealingTests {
   }
 
   /// A footer would show that the commits of the other process are durable.
-  @Test(.evidence("D3")) func `waits for a sync of commits by another process`() throws {
+  @Test(.evidence("D3")) func `waits until the commits of other processes are synced`() throws {
     let fixture = StoreFixture.inMemory(Self.options())
     let store = try fixture.open()
     try write(store, 0..<200, .normal)
@@ -275,7 +275,7 @@ struct SealingTests {
         return
       }
       failureCount += 1
-      throw StorageError(kind, "Writing a footer fails as planned.", file: path)
+      throw StorageError(kind, "Injected failure of writing a footer.", file: path)
     }
     do {
       let store = try fixture.open()

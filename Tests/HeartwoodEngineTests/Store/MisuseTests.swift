@@ -112,7 +112,7 @@ struct MisuseTests {
   }
 
   @Test(.spawning, .evidence("U2"))
-  func `traps when a keyspace is removed by the closure of an iteration over it`() async {
+  func `traps when the closure of an iteration removes the keyspace being iterated`() async {
     await #expect(processExitsWith: .failure) {
       try MisuseTests.write { transaction, keyspace in
         try keyspace.forEach { _, _ in
@@ -129,7 +129,7 @@ struct MisuseTests {
   }
 
   @Test(.spawning, .evidence("U6"))
-  func `traps when a value is continued in a later savepoint`() async {
+  func `traps when a streamed value is continued in a later savepoint`() async {
     await #expect(processExitsWith: .failure) {
       let chunk = [UInt8](repeating: 1, count: 3000)
       try MisuseTests.write { transaction, keyspace in

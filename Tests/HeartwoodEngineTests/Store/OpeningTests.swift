@@ -281,7 +281,7 @@ struct OpeningTests {
     return copy
   }
 
-  @Test(.evidence("D10")) func `of a log without one of its synced segments throws`() throws {
+  @Test(.evidence("D10")) func `throws if a synced log segment is missing`() throws {
     let complete = try abandonedCopy()
     let names = try complete.names().filter { $0.hasPrefix("wal-") }
     try complete.run { store throws in

@@ -62,7 +62,7 @@ struct ReplacedFileTests {
   }
 
   @Test(.evidence("D17"), arguments: Change.allCases, [true, false])
-  func `throws at the next write and writes nothing`(change: Change, isIdle: Bool) throws {
+  func `throws on the next write and writes nothing`(change: Change, isIdle: Bool) throws {
     let store = try fixture.open()
     let other = try fixture.elsewhere().open()
     for key in 0..<20 { try put(key, in: key % 2 == 0 ? store : other) }

@@ -266,7 +266,7 @@ struct SuspensionTests {
   }
 
   /// The read-only opening shares the state of the writable opening, including the presence lock.
-  @Test(.evidence("S3")) func `is attached again, whichever opening resumes it`() throws {
+  @Test(.evidence("S3")) func `is attached again when any of its openings resumes it`() throws {
     let fixture = try StoreFixture.onDisk()
     var reading = fixture
     reading.options.isReadOnly = true

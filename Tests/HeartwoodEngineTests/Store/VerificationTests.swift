@@ -24,7 +24,7 @@ struct VerificationTests {
       case .missingPageMarkedUsed: "marked as used, but does not exist"
       case .lostBitmap: "should be a bitmap"
       case .childTwice, .treesExchanged, .rootInUseTwice, .valuePageTwice:
-        "has more than one reference"
+        "is referenced more than once"
       case .childMissing: "which does not exist"
       case .childrenExchanged: "not between its separators"
       case .wrongTree, .wrongBranchLevel: "is not the expected node"
@@ -137,7 +137,7 @@ struct VerificationTests {
 
   /// The page file contains the named generation, and the log contains all later changes.
   @Test(.evidence("B5"), arguments: [StoreOptions.Access.buffered, .mapped])
-  func `finds damage in pages that only a named generation reads`(
+  func `finds damage in pages used only by a named generation`(
     access: StoreOptions.Access
   ) throws {
     var fixture = access == .buffered ? StoreFixture.inMemory() : try StoreFixture.onDisk()

@@ -6,7 +6,8 @@ import Testing
 @Suite("A span borrowed from a transaction")
 struct BorrowedSpanTests {
   /// The borrowed value is moved within its leaf while it is being stored in this leaf again.
-  @Test(.evidence("I4")) func `is stored as it was when it was passed`() throws {
+  @Test(.evidence("I4"))
+  func `is stored with the bytes that it contained when it was passed`() throws {
     try StoreFixture.inMemory().run { store in
       try store.write { transaction in
         let keyspace = try transaction.keyspace("k")
@@ -23,7 +24,8 @@ struct BorrowedSpanTests {
 
   /// The borrowed value is moved within the last leaf, or is divided from it, while it is being
   /// appended to this leaf.
-  @Test(.evidence("I4")) func `is appended as it was when it was passed`() throws {
+  @Test(.evidence("I4"))
+  func `is appended with the bytes that it contained when it was passed`() throws {
     try StoreFixture.inMemory().run { store in
       try store.write { transaction in
         func value(_ key: Int) -> [UInt8] { [UInt8](repeating: UInt8(key), count: 100) }

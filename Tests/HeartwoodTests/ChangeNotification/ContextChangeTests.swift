@@ -125,7 +125,7 @@ struct ContextChangeTests {
   }
 
   @Test(.evidence("CH-01"))
-  func `an observer receives objects that a delete rule deletes in the store`() async throws {
+  func `an observer receives objects deleted in the store by a delete rule`() async throws {
     let fixture = try GraphFixture(Schema(Casing.self))
     let (context, other) = (fixture.context(), fixture.context())
     context.mergePolicy = .overwrite

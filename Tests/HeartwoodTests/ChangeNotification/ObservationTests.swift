@@ -111,7 +111,7 @@ struct ObservationTests {
   }
 
   @Test(.evidence("OB-01"), .evidence("D-10"), .evidence("CH-01"), arguments: [true, false])
-  func `rereading a derived attribute that others recomputed notifies its observers`(
+  func `rereading a derived attribute recomputed by another context notifies its observers`(
     merges: Bool
   ) async throws {
     let fixture = try GraphFixture(towns)
@@ -141,7 +141,9 @@ struct ObservationTests {
   enum Discovery: CaseIterable { case contestedSave, merge, refresh, fetch }
 
   @Test(.evidence("OB-01"), .evidence("C-07"), arguments: Discovery.allCases)
-  func `members that others have added notify observers`(discovery: Discovery) throws {
+  func `members added by another context notify observers of the relationship`(
+    discovery: Discovery
+  ) throws {
     context.mergePolicy = .mergeByPropertyObjectTrump
     let albumID = try fixture.saved { Album(context: $0) }.objectID
     let album = try #require(try context.existingObject(Album.self, with: albumID))
@@ -267,7 +269,7 @@ struct ObservationTests {
   }
 
   @Test(.evidence("OB-02"), .evidence("C-05"), arguments: [true, false])
-  func `edits that change nothing any more count as no changes for observers`(
+  func `reversing an edit notifies observers that the context has no changes`(
     isRelationship: Bool
   ) throws {
     let (song, album) = (try song(), Album(context: context))

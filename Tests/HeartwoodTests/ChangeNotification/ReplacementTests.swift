@@ -8,7 +8,7 @@ struct ReplacementTests {
   @Test(
     .evidence("OB-01"), .evidence("LR-03"), .evidence("C-12"), arguments: [false, true],
     [false, true])
-  func `replacing a new object changes the relationships to it`(
+  func `replacing a new object updates the relationships to it`(
     isLoaded: Bool, hasPermanentID: Bool
   ) throws {
     let fixture = try GraphFixture(purchases)

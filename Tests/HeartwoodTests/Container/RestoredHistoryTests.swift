@@ -102,7 +102,7 @@ struct RestoredHistoryTests {
   }
 
   @Test(.evidence("H-03"), .evidence("ST-08"), .evidence("CF-04"))
-  func `tokens of deleted and lost transactions of one of several stores expire`() throws {
+  func `with several stores, tokens of one store's lost transactions expire`() throws {
     let fixture = try StoresFixture(.inFiles)
     let container = fixture.container
     try fixture.memo("kept")

@@ -71,7 +71,7 @@ struct StoreHistoryTests {
   @Test(
     .evidence("ST-08"), .evidence("H-03"), .evidence("H-10"),
     arguments: StoresFixture.Kind.allCases)
-  func `a token covers the stores that had no transactions yet`(kind: StoresFixture.Kind) throws {
+  func `a token covers stores that have no transactions yet`(kind: StoresFixture.Kind) throws {
     let fixture = try StoresFixture(kind)
     let container = fixture.container
     let feeds = [try container.changeFeed(from: .now)]

@@ -217,7 +217,7 @@ struct GenerationTests {
   }
 
   @Test(.evidence("QG-24"), arguments: [true, false], [true, false])
-  func `saving without changes removes the pin of a context whose saves unpin it`(
+  func `saving without changes unpins a context that is unpinned by saves`(
     reads: Bool, hasDiscardedObject: Bool
   ) throws {
     let fixture = try StoresFixture()

@@ -42,7 +42,7 @@ struct NestedConflictTests {
   @Test(
     .evidence("N-05"), .evidence("C-02"), .evidence("C-10"), arguments: Change.allCases,
     Reading.allCases)
-  func `a change in a child conflicts with what others saved after the child's reading`(
+  func `a child's change conflicts with saves made after the child read the object`(
     change: Change, reading: Reading
   ) throws {
     for depth in 1...2 {
@@ -227,7 +227,7 @@ struct NestedConflictTests {
   // MARK: Changes that are not in conflict
 
   @Test(.evidence("N-05"), .evidence("C-02"), arguments: [false, true], [1, 2])
-  func `a change in a child has the base of the parent's edit that it replaces`(
+  func `a child's change inherits the base of the parent's edit that it replaces`(
     isDeletion: Bool, depth: Int
   ) throws {
     let chain = fixture.chain(depth: depth)

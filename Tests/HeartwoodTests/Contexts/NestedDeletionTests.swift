@@ -23,7 +23,7 @@ struct NestedDeletionTests {
   @Test(
     .evidence("N-02"), .evidence("R-03"), .evidence("C-10"), arguments: Edit.allCases,
     [(false, false), (false, true), (true, false), (true, true)])
-  func `a cascade ignores an object that was removed from a reference before`(
+  func `a cascade ignores an object that was already removed from the reference`(
     edit: Edit, place: (isChild: Bool, deletesCabinet: Bool)
   ) throws {
     let fixture = try GraphFixture(Schema(Cabinet.self, Rack.self, Tool.self))

@@ -5,7 +5,7 @@ import Testing
 @Suite("Saving a child whose parent has newer edits")
 struct NestedSavingTests {
   @Test(.evidence("C-05"), .evidence("N-02"), arguments: [false, true])
-  func `setting a property to its current value in a child keeps the newer value of the parent`(
+  func `setting a property to its current value in a child keeps the parent's newer value`(
     savesMore: Bool
   ) throws {
     let fixture = try GraphFixture()
@@ -36,7 +36,7 @@ struct NestedSavingTests {
   @Test(
     .evidence("N-02"), .evidence("S-03"), .evidence("C-07"), arguments: [false, true],
     [false, true])
-  func `a member that parent and child have moved stays where the child has moved it`(
+  func `a member moved by both parent and child stays where the child moved it`(
     isOrdered: Bool, editsLists: Bool
   ) throws {
     let fixture = try GraphFixture(orders)
@@ -99,7 +99,7 @@ struct NestedSavingTests {
   }
 
   @Test(.evidence("N-03"), arguments: [false, true])
-  func `a merging child of a child shows what its parent saves`(isMerging: Bool) throws {
+  func `an automatically merging grandchild shows what its parent saves`(isMerging: Bool) throws {
     let fixture = try GraphFixture()
     let id = try fixture.person("Ada", age: 1)
     let middle = fixture.child(of: fixture.context())
@@ -117,7 +117,7 @@ struct NestedSavingTests {
   enum Deletion: CaseIterable { case unsaved, saved, byOthers }
 
   @Test(.evidence("C-06"), .evidence("N-04"), arguments: Deletion.allCases, [false, true])
-  func `a child shows no reference that its parent has refused`(
+  func `a child does not show references that its parent rejected`(
     deletion: Deletion, editsMembers: Bool
   ) throws {
     let fixture = try GraphFixture(orders)

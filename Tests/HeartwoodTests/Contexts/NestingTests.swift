@@ -170,7 +170,7 @@ struct NestingTests {
   ///
   /// The object must be in the state in which the parent deleted it.
   @Test(.evidence("N-04"))
-  func `saving a child context leaves objects deleted by its parent deleted`() throws {
+  func `saving a child context does not restore objects deleted by its parent`() throws {
     let fixture = try GraphFixture()
     let ids = (try fixture.person("Ada", age: 1, cars: 1), try fixture.person("Bob", age: 1))
     let parent = fixture.context()
@@ -300,7 +300,7 @@ struct NestingTests {
   }
 
   @Test(.evidence("N-04"), .evidence("C-07"), arguments: MergePolicy.Each.merging, [false, true])
-  func `saving members in a child context omits those deleted by others`(
+  func `saving a child context omits members deleted by other contexts`(
     policy: MergePolicy.Each, isMerging: Bool
   ) throws {
     let fixture = try GraphFixture(orders)

@@ -24,7 +24,7 @@ struct PinnedEditTests {
   @Test(
     .evidence("QG-22"), arguments: MemberNode.Link.allCases,
     [[false, false], [true, false], [false, true], [true, true]])
-  func `an edit of members stays after both sides were read in an older generation`(
+  func `an edit to members is kept after both sides are read in an older generation`(
     link: MemberNode.Link, options: [Bool]
   ) throws {
     for isInChild in [false, true] {

@@ -60,7 +60,7 @@ struct PinnedFaultTests {
   }
 
   @Test(.evidence("QG-22"), .evidence("QG-32"), arguments: [false, true], Reading.allCases)
-  func `an edit applies to the row that a later generation contains`(
+  func `an edit applies to the object's row in a later generation`(
     isInChild: Bool, reading: Reading
   ) throws {
     let scene = try Scene(isInChild: isInChild)
@@ -248,7 +248,7 @@ struct PinnedFaultTests {
   }
 
   @Test(.evidence("I-01"), .evidence("S-07"), arguments: [false, true], [false, true])
-  func `an edited object counts as deleted if no later generation contains its row`(
+  func `an edited object is treated as deleted if no later generation contains its row`(
     isInChild: Bool, isRolledBack: Bool
   ) throws {
     let scene = try Scene(isInChild: isInChild)

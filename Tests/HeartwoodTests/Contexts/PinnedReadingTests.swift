@@ -88,7 +88,7 @@ struct PinnedReadingTests {
   }
 
   @Test(.evidence("QG-30"), arguments: [false, true])
-  func `a moved pin shows the members of its generation, not those read in an earlier one`(
+  func `moving the pin shows the new generation's members, not those read before`(
     isChanged: Bool
   ) throws {
     let fixture = try GraphFixture()

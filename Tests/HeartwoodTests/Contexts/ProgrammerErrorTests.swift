@@ -16,7 +16,7 @@ struct ProgrammerErrorTests {
       let contexts = (container.newContext(), container.newContext())
       contexts.1.insert(Order(context: contexts.0))
     }
-    #expect(message(inserted).contains("cannot be inserted into this context"))
+    #expect(message(inserted).contains("cannot be inserted into this one"))
     let related = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
       let container = try PersistentContainer.inMemory(schema: orders)
       let contexts = (container.newContext(), container.newContext())

@@ -3,7 +3,7 @@ import Heartwood
 import HeartwoodTestSupport
 import Testing
 
-@Suite("Objects that a parent has again")
+@Suite("Objects restored in a parent context")
 struct ReturnedObjectTests {
   enum Return: CaseIterable { case rollback, undo, insertion }
   enum Use: CaseIterable { case fetch, lookup, uniqueValue, count, onlySave }
@@ -37,7 +37,7 @@ struct ReturnedObjectTests {
   @Test(
     .evidence("I-01"), .evidence("N-01"), .evidence("N-04"), .evidence("F-10"),
     arguments: Return.allCases, Use.allCases)
-  func `an object that the parent has again is found by a child and not deleted by its save`(
+  func `an object restored in the parent is found by its child and not deleted by the child's save`(
     revert: Return, use: Use
   ) throws {
     let child = fixture.child(of: parent)

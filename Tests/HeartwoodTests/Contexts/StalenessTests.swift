@@ -48,7 +48,7 @@ struct StalenessTests {
   }
 
   @Test(.evidence("C-05"), arguments: [false, true])
-  func `unchanged related objects are evaluated as stored`(inChild: Bool) throws {
+  func `predicates use the stored values of unchanged related objects`(inChild: Bool) throws {
     let fixture = try GraphFixture()
     let ids = try ["Ada", "Bob"].map { try fixture.person($0, age: 1, cars: 1) }
     let context = fixture.context()
@@ -66,7 +66,7 @@ struct StalenessTests {
   }
 
   @Test(.evidence("N-01"), .evidence("F-09"))
-  func `a fetch in a child of a child rereads objects with declared values`() throws {
+  func `a fetch in a grandchild rereads objects whose values equal the declared defaults`() throws {
     let fixture = try GraphFixture()
     let id = try fixture.saved { Car(context: $0) }.objectID
     let chain = fixture.chain(depth: 2)

@@ -86,7 +86,7 @@ struct TemporaryIDTests {
     #expect(found?.objectID == ada.objectID)
   }
 
-  @Test(.evidence("U-10")) func `a temporary ID leads to no row elsewhere`() throws {
+  @Test(.evidence("U-10")) func `a temporary ID identifies no row in other contexts`() throws {
     // These rows have small row IDs. In earlier versions, temporary IDs could equal such row IDs.
     for name in ["one", "two", "three"] { try fixture.person(name) }
     let context = fixture.context()

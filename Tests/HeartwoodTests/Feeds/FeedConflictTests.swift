@@ -147,7 +147,7 @@ struct FeedConflictTests {
   // MARK: Deleted objects
 
   @Test(.mustEnd, .evidence("CF-10"), .evidence("C-06"), arguments: MergePolicy.Each.allCases)
-  func `a reference to an object that the copy has deleted follows the policy`(
+  func `a reference to an object deleted in the copy follows the merge policy`(
     policy: MergePolicy.Each
   ) async throws {
     let label = try insert("a", in: source)

@@ -106,7 +106,7 @@ struct FeedDeletionTests {
   }
 
   @Test(.mustEnd, .evidence("CF-08"), arguments: Relation.allCases, Release.allCases)
-  func `keeps an object that the source has released`(
+  func `keeps an object that the source removed from the relationship`(
     relation: Relation, release: Release
   ) async throws {
     for policy in MergePolicy.Each.allCases.map(\.policy) {

@@ -68,7 +68,7 @@ struct PreservedValueTests {
   }
 
   @Test(.mustEnd, .evidence("H-02"), .evidence("CF-01"), .evidence("CF-08"), arguments: dates)
-  func `find a deleted object by an exact date`(seconds: Double) async throws {
+  func `identify a deleted object by its exact date`(seconds: Double) async throws {
     let event = try await deletion(of: seconds).deleted
     #expect(event.operation == .deleted)
     #expect(event.key?.value == .date(bits: seconds.bitPattern))

@@ -98,7 +98,7 @@ struct AggregateTests {
     #expect(try zoo.context.aggregate(compared, .count) == 2)
   }
 
-  @Test(.evidence("FO-04")) func `groups by decimal numbers are in numeric order`() throws {
+  @Test(.evidence("FO-04")) func `groups by a decimal attribute are sorted numerically`() throws {
     let fixture = try GraphFixture(Schema(PricedItem.self))
     let context = fixture.context()
     let one = Decimal(sign: .plus, exponent: -1, significand: 10)

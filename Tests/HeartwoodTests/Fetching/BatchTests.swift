@@ -95,7 +95,7 @@ struct BatchTests {
   }
 
   @Test(.evidence("B-01"), .evidence("F-09"), arguments: [false, true], [false, true])
-  func `batched results reread loaded objects as a fetch does`(
+  func `batched results reread loaded objects like any other fetch`(
     isCompared: Bool, isPinned: Bool
   ) throws {
     let fixture = try filled(6)

@@ -98,7 +98,7 @@ struct FetchTests {
   }
 
   @Test(.evidence("N-01"))
-  func `a fetch without unsaved changes in a child includes those of its parent`() throws {
+  func `a child's fetch without unsaved changes includes the parent's unsaved changes`() throws {
     let fixture = try filled()
     let parent = fixture.context()
     let people = try parent.fetch(FetchRequest<Person>(sort: [SortDescriptor(\.age)]))
@@ -224,7 +224,7 @@ struct FetchTests {
   }
 
   @Test(.evidence("FO-01"), arguments: [SortOrder.forward, .reverse], [false, true])
-  func `a comparator does not change the order by the other descriptors`(
+  func `a comparator does not affect how other descriptors sort`(
     order: SortOrder, isSaved: Bool
   ) throws {
     let fixture = try GraphFixture(Schema(WeighedItem.self))
@@ -250,7 +250,9 @@ struct FetchTests {
   }
 
   @Test(.evidence("FO-04"), .evidence("LR-01"), arguments: [false, true])
-  func `a fetch without unsaved changes sorts by and yields stored values`(isChild: Bool) throws {
+  func `a fetch without unsaved changes sorts by stored values and returns them`(
+    isChild: Bool
+  ) throws {
     let fixture = try filled()
     let parent = fixture.context()
     let context = isChild ? fixture.child(of: parent) : parent

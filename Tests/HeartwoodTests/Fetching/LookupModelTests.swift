@@ -37,7 +37,9 @@ struct LookupModelTests {
   }
 
   @Test(.evidence("F-15"), arguments: TestScale.seeds(quick: 2, all: 12))
-  func `a lookup equals a fetch after every kind of change`(seed: UInt64) throws {
+  func `a lookup returns the same result as a fetch after every kind of change`(
+    seed: UInt64
+  ) throws {
     var random = SeededGenerator(seed: seed)
     let fixture = try GraphFixture()
     for name in ["a", "b", "c"] { try fixture.person(name) }

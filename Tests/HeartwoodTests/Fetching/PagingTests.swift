@@ -184,7 +184,9 @@ struct PagingTests {
   }
 
   @Test(.evidence("FO-09"), arguments: [false, true])
-  func `pages continue after an object whose deletion is not saved yet`(isReversed: Bool) throws {
+  func `pages continue after an object whose deletion has not been saved yet`(
+    isReversed: Bool
+  ) throws {
     let order: SortOrder = isReversed ? .reverse : .forward
     let sort = [
       SortDescriptor(\Entry.day, order: order), SortDescriptor(\Entry.name, order: order),

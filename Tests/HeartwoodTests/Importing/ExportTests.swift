@@ -198,7 +198,7 @@ struct ExportTests {
   }
 
   @Test(.evidence("IE-04"))
-  func `to CSV throw if a field cannot represent a relationship`() throws {
+  func `throw if a CSV field cannot represent a relationship`() throws {
     let container = try PersistentContainer.inMemory(schema: Schema(Visitor.self))
     let context = container.newContext()
     let visitor = Visitor(context: context)
@@ -257,7 +257,7 @@ struct ExportTests {
   ]
 
   @Test(.evidence("IE-04"), arguments: dates)
-  func `dates are written and read in the calendar of ISO 8601`(
+  func `dates are written and read in the ISO 8601 calendar`(
     seconds: Double, text: String
   ) throws {
     let site = Site(context: context)
@@ -273,7 +273,7 @@ struct ExportTests {
     #expect(read.opened.timeIntervalSinceReferenceDate == seconds)
   }
 
-  @Test(.evidence("IE-04")) func `the seconds of a date are not cut off`() throws {
+  @Test(.evidence("IE-04")) func `fractions of a second are kept even if they round up`() throws {
     Site(context: context).opened = Date(timeIntervalSinceReferenceDate: -1e-20)
     var exported = Data()
     try context.export(FetchRequest<Site>(), as: .jsonLines) { exported += $0 }

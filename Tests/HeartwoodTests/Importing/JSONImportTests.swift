@@ -204,7 +204,7 @@ struct JSONImportTests {
   @Test(
     .evidence("IE-02"), .evidence("C-11"), arguments: [MergePolicy.Each.objectTrump, .custom],
     [false, true])
-  func `set equal values in an object that another unique value identifies`(
+  func `set default values in an object that is matched by another unique value`(
     policy: MergePolicy.Each, isTogether: Bool
   ) throws {
     context.mergePolicy = policy.policy

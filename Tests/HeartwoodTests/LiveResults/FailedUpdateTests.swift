@@ -41,7 +41,7 @@ struct FailedUpdateTests {
   }
 
   @Test(.evidence("LR-03"), .evidence("D-10"))
-  func `after a suspension a list reports changes of derived attributes`() throws {
+  func `after a suspension, a list reports changes to derived attributes`() throws {
     let fixture = try GraphFixture(towns)
     let ids = try fixture.saved { context in
       let (town, house) = (Town(context: context), House(context: context))
@@ -57,7 +57,7 @@ struct FailedUpdateTests {
   }
 
   @Test(.evidence("LR-09"), arguments: [true, false])
-  func `an update that fails changes no list, and a reset updates all of them`(
+  func `a failed update changes no list, and a reset updates all lists`(
     isSortedFirst: Bool
   ) throws {
     let lost = try fixture.songs([0])[0]

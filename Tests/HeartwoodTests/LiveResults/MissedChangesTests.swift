@@ -36,7 +36,7 @@ struct MissedChangesTests {
   ]
 
   @Test(.evidence("LR-01"), .evidence("LR-06"), arguments: 0..<4, [false, true])
-  func `a list that is created while others are updated hides no change from them`(
+  func `creating a list while other lists are updated hides no changes from them`(
     kind: Int, isChild: Bool
   ) throws {
     let request = requests[kind]
@@ -70,7 +70,7 @@ struct MissedChangesTests {
   }
 
   @Test(.evidence("LR-01"), .evidence("LR-06"), arguments: 0..<4, [false, true])
-  func `a list sorted with a comparator shows changes of the objects that it is sorted by`(
+  func `a list sorted with a comparator shows changes to related objects that it is sorted by`(
     kind: Int, isByOthers: Bool
   ) throws {
     var albums: [ManagedObjectID] = []
@@ -130,7 +130,7 @@ struct MissedChangesTests {
   }
 
   @Test(.evidence("LR-01"), .evidence("LR-06"))
-  func `a list shows the changes that objects make when it rereads them`() throws {
+  func `a list shows changes made by objects while it rereads them`() throws {
     let fixture = try GraphFixture(Schema(CountedNote.self))
     let ids = try fixture.saved { context in
       let notes = [0, 3, 10].map { rank in
@@ -154,7 +154,7 @@ struct MissedChangesTests {
 
   /// If there are many lists, each object is checked only against those that its value may match.
   @Test(.evidence("LR-01"), .evidence("FO-09"), arguments: [0, 12])
-  func `one of many lists contains the objects whose value is NaN`(otherCount: Int) throws {
+  func `one of many lists contains the objects whose sort value is NaN`(otherCount: Int) throws {
     let fixture = try GraphFixture(towns)
     let ids = try fixture.saved { context in
       [1, 2].map { height in

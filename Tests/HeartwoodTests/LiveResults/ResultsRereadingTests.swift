@@ -86,7 +86,7 @@ struct ResultsRereadingTests {
   }
 
   @Test(.evidence("LR-11"), .evidence("LR-01"), .evidence("F-09"), arguments: 0..<3)
-  func `an update rereads an object that enters the list because of other objects`(
+  func `an update rereads an object that enters the list because other objects change`(
     kind: Int
   ) throws {
     let requests: [FetchRequest<Song>] = [

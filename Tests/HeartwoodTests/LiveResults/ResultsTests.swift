@@ -239,7 +239,7 @@ struct ResultsTests {
   }
 
   @Test(.evidence("LR-03"), arguments: [false, true])
-  func `a results controller reports changes of the parent whether objects are loaded or not`(
+  func `a results controller reports the parent's changes to loaded and unloaded objects`(
     _ isLoaded: Bool
   ) throws {
     let childContext = fixture.child(of: context)

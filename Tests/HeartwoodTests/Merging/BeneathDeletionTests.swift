@@ -124,7 +124,7 @@ struct BeneathDeletionTests {
   }
 
   @Test(.evidence("P-09"), .evidence("QG-27"), arguments: [false, true])
-  func `predicates find no reference to an object deleted here`(inChild: Bool) throws {
+  func `predicates match no references to an object deleted in the context`(inChild: Bool) throws {
     let crate = Crate(context: others)
     let tags = (0..<3).map { _ in CrateTag(context: others) }
     let kept = CrateItem(context: others)

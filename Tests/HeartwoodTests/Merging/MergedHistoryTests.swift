@@ -38,7 +38,7 @@ struct MergedHistoryTests {
   }
 
   @Test(.evidence("QG-35"), .evidence("H-03"), arguments: StoresFixture.Kind.allCases)
-  func `automatic merging that began in an empty store includes deleted transactions`(
+  func `automatic merging that began with an empty history includes deleted transactions`(
     kind: StoresFixture.Kind
   ) throws {
     let fixture = try StoresFixture(kind)

@@ -194,7 +194,7 @@ struct MergedRelationshipTests {
   }
 
   @Test(.evidence("C-06"), arguments: MergePolicy.Each.allCases)
-  func `no relationship leads to a missing row`(policy: MergePolicy.Each) throws {
+  func `no relationship refers to a missing row`(policy: MergePolicy.Each) throws {
     let hint = try fixture.saved { context in Hint(context: context) }.objectID
     let context = fixture.context()
     context.mergePolicy = policy.policy

@@ -84,7 +84,7 @@ struct StaleMembersTests {
   @Test(
     .evidence("S-03"), .evidence("C-06"), .evidence("C-17"), arguments: Rereading.allCases,
     [false, true])
-  func `an edit to a member that others have moved is kept on both sides`(
+  func `an edit to a member moved by another context is kept on both sides`(
     rereading: Rereading, adds: Bool
   ) throws {
     let fixture = try GraphFixture(crates)

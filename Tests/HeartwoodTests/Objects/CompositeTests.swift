@@ -320,7 +320,7 @@ struct CompositeTests {
   }
 
   @Test(.evidence("M-07"), .evidence("V-04"))
-  func `keep unreadable elements when others are set`() throws {
+  func `keep unreadable elements when other elements are set`() throws {
     let url = URL(filePath: directory.path(of: "levels"))
     do {
       let context = try PersistentContainer(url: url, schema: Schema(Before.Gauge.self))

@@ -254,7 +254,9 @@ struct MembersTests {
   }
 
   @Test(.evidence("R-19"), arguments: [false, true])
-  func `are saved in the order of their addition from either side`(isOneToMany: Bool) throws {
+  func `are saved in the order in which they were added from either side`(
+    isOneToMany: Bool
+  ) throws {
     let graph = try MemberGraph(isDirect: true, nodeCount: 4)
     let context = graph.contexts[0]
     context.reset()

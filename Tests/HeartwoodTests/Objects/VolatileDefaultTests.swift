@@ -74,7 +74,7 @@ struct VolatileDefaultTests {
     #expect(found.map(\.title).prefix(3) == ["0", "untitled", "2"])
   }
 
-  @Test(.evidence("V-07")) func `a batch insert uses the defaults of the time when it begins`()
+  @Test(.evidence("V-07")) func `a batch insert evaluates default values when it begins`()
     throws
   {
     let fixture = try GraphFixture(Schema(Draft.self))

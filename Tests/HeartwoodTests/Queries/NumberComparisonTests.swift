@@ -38,7 +38,7 @@ struct NumberComparisonTests {
     }
   }
 
-  @Test(.evidence("P-05")) func `a decimal number equals its literal in every operator`() throws {
+  @Test(.evidence("P-05")) func `a decimal number equals its literal with every operator`() throws {
     let cents = [7, 1999] + stride(from: 1, through: 20_000, by: 401)
     var cases: [Case] = [
       ("price == weight", [], cents.count), ("weight != price", [], 0),
@@ -84,7 +84,9 @@ struct NumberComparisonTests {
     }
   }
   @Test(.evidence("P-05"), .evidence("V-06"), arguments: [true, false])
-  func `a large integer and a floating-point number are not rounded`(isSaved: Bool) throws {
+  func `comparing a large integer with a floating-point number rounds neither`(
+    isSaved: Bool
+  ) throws {
     // The numbers between 2^63 and 2^64 that `Double` can represent are multiples of 2048.
     let (half, whole) = (9_223_372_036_854_775_808.0, 18_446_744_073_709_551_616.0)
     let cases: [Case] = [
@@ -117,7 +119,7 @@ struct NumberComparisonTests {
       "pallet.wares.@min.length = 0.1", "0.1 IN pallet.wares.length", "0.1 IN sizes",
       "ALL sizes <= 0.1", "price = length", "price = pallet.label.length", "price IN sizes",
     ])
-  func `a literal equals a Float wherever it comes from`(format: String) throws {
+  func `a literal equals a Float, wherever the Float is stored`(format: String) throws {
     try expect([(format, [], 1), ("NOT \(format)", [], 0)]) { context in
       let (ware, pallet) = (Ware(context: context), Pallet(context: context))
       (ware.length, ware.sizes, ware.price) = (0.1, [0.1], Decimal(string: "0.1"))
@@ -147,7 +149,7 @@ struct NumberComparisonTests {
     }
   }
 
-  @Test(.evidence("V-06")) func `a calculation with NaN has no decimal value`() throws {
+  @Test(.evidence("V-06")) func `a calculation with a decimal NaN has no result`() throws {
     let calculations = ["* 0.5", "* -3e-9", "* 2", "+ 0.5", "- 0.5", "/ 0.5"]
     let cases: [Case] = calculations.flatMap { calculation -> [Case] in
       [("price \(calculation) = nil", [], 1), ("price \(calculation) = 0", [], 0)]

@@ -35,7 +35,7 @@ struct PredicateTests {
   }
 
   @Test(.evidence("P-09"), .evidence("V-06"))
-  func `an indexed attribute compares with NaN like one without an index`() throws {
+  func `comparisons with NaN have the same results with and without an index`() throws {
     let fixture = try GraphFixture(animals)
     let context = fixture.context()
     for number in 0..<200 {

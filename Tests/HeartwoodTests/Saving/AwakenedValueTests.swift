@@ -138,7 +138,7 @@ struct AwakenedValueTests {
   @Test(
     .evidence("F-13"), .evidence("C-02"), .evidence("H-02"), .evidence("TX-05"),
     arguments: AccountEdit.allCases, MergePolicy.Each.allCases)
-  fileprivate func `are stored by no save`(edit: AccountEdit, policy: MergePolicy.Each) throws {
+  fileprivate func `are not stored by a save`(edit: AccountEdit, policy: MergePolicy.Each) throws {
     for rival in AccountRival.allCases {
       for areOn in [true, false] {
         let shown = try saved(ShownAccount.self, edit, policy, rival, areOn: areOn)
@@ -200,7 +200,7 @@ struct AwakenedValueTests {
   }
 
   @Test(.evidence("F-13"), .evidence("S-09"), arguments: [false, true], [false, true])
-  func `are replaced by values that are set after a saved deletion`(
+  func `are replaced by values set after a saved deletion`(
     isInserted: Bool, isInChild: Bool
   ) throws {
     let fixture = try GraphFixture(Schema(Gauge.self))

@@ -31,7 +31,7 @@ struct DerivedBatchTests {
   }
 
   @Test(.evidence("D-09"), .evidence("D-03"), .evidence("BR-05"), arguments: [true, false])
-  func `change no attributes that are derived over a relationship`(isAlone: Bool) throws {
+  func `do not change attributes derived from related objects`(isAlone: Bool) throws {
     let fixture = try GraphFixture(towns)
     let context = fixture.context()
     let (town, house) = (Town(context: context), House(context: context))

@@ -126,7 +126,7 @@ struct SavingTests {
   }
 
   @Test(.evidence("U-08"))
-  func `an ID of another store finds nothing`() throws {
+  func `an ID from another store identifies no object`() throws {
     let (fixture, other) = (try GraphFixture(), try GraphFixture())
     let id = try fixture.person("Ada")
     try other.person("Bob")
@@ -139,7 +139,7 @@ struct SavingTests {
   }
 
   @Test(.evidence("U-08"), arguments: UnusualName.all)
-  func `the URI of an ID leads to the same object, whatever its entity's name`(
+  func `the URI of an ID identifies the same object, whatever the entity's name`(
     name: String
   ) throws {
     try UnusualName.$current.withValue(name) {

@@ -36,7 +36,7 @@ struct UpsertDeletionTests {
   @Test(
     .evidence("C-13"), .evidence("C-03"), .evidence("C-10"), .evidence("C-14"),
     arguments: CodeClaim.allCases, MergePolicy.Each.allCases)
-  fileprivate func `can be given to other objects by the same save`(
+  fileprivate func `can be given to other objects in the same save`(
     claim: CodeClaim, policy: MergePolicy.Each
   ) throws {
     let (fixture, first) = try store()

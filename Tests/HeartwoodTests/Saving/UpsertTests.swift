@@ -49,7 +49,7 @@ struct UpsertTests {
   @Test(
     .evidence("C-03"), .evidence("C-06"), .evidence("C-07"), .evidence("C-11"), .evidence("C-12"),
     arguments: MergePolicy.Each.allCases)
-  func `a new object becomes the row with its unique values, with its relationships`(
+  func `a new object takes over the row with its unique values, including relationships`(
     policy: MergePolicy.Each
   ) throws {
     let fixture = try GraphFixture(purchases)

@@ -128,7 +128,7 @@ struct ReusedNameTests {
   }
 
   @Test(.evidence("E-03"), .evidence("E-09"), arguments: [false, true])
-  func `belongs to the new declaration until the declaration is removed`(isMigrated: Bool) throws {
+  func `belongs to the new property until that property is removed`(isMigrated: Bool) throws {
     let store = try filled(isMigrated: isMigrated)
     try store.open(Schema(version: 2, Second.Note.self, Second.Movie.self)) { context in
       try expectSecond(context)

@@ -39,7 +39,7 @@ struct TextSearchTests {
   }
 
   @Test(.evidence("TX-05"), .evidence("TX-08"), arguments: [false, true])
-  func `a deleted object without words is found no more`(hasWords: Bool) throws {
+  func `a deleted object without words is no longer found`(hasWords: Bool) throws {
     let fixture = try TextFixture()
     let context = fixture.context()
     let first = Essay(context: context)
@@ -64,7 +64,7 @@ struct TextSearchTests {
     #expect(try count("line2:swift") == 1 && count("text:swift") == 0 && count("10:30") == 1)
   }
 
-  @Test(.evidence("TX-12")) func `a prefix without words begins no term`() throws {
+  @Test(.evidence("TX-12")) func `a prefix without words matches no terms`() throws {
     let context = try fixture().context()
     #expect(try context.terms(withPrefix: "", of: Essay.self).count > 3)
     for prefix in ["-", "&", " "] {

@@ -41,7 +41,7 @@ struct TokenizerTests {
       ("'quoted' rock'n'roll d'", ["quoted", "rock'n'roll", "d"]), ("ﬁne ＡＢ", ["fine", "ab"]),
       ("3×4÷5 a☃b", ["3", "4", "5", "a", "b"]), ("١٫٢ a\u{203F}b Ⓐⓑ", ["١٫٢", "a\u{203F}b", "ab"]),
     ] as [(String, [String])])
-  func `words are separated by Unicode's rules, and pairs replace words where there are no spaces`(
+  func `words are split by Unicode's rules, and scripts without spaces are split into pairs`(
     text: String, expected: [String]
   ) {
     #expect(terms(text) == expected)

@@ -8,7 +8,7 @@ struct NestedUndoTests {
 
   @Test(
     .evidence("G-03"), .evidence("R-01"), arguments: Edit.allCases, [false, true])
-  func `undoing a saved change of lists in a child restores both sides`(
+  func `undoing a child's saved change to its lists restores both sides`(
     edit: Edit, editsOwner: Bool
   ) throws {
     let fixture = try GraphFixture(crates)

@@ -106,7 +106,7 @@ struct UndoTests {
   }
 
   @Test(.evidence("G-02"), .evidence("R-13"), arguments: [false, true])
-  func `undo leaves no change that would overwrite saves of others`(isByHand: Bool) throws {
+  func `undo leaves no change that would overwrite other contexts' saves`(isByHand: Bool) throws {
     let fixture = try GraphFixture(orders)
     let context = fixture.context()
     context.mergePolicy = .overwrite

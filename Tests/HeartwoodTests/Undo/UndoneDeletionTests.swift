@@ -77,7 +77,7 @@ struct UndoneDeletionTests {
   }
 
   @Test(.evidence("G-03"), .evidence("C-06"), arguments: MergePolicy.Each.allCases, [false, true])
-  func `undoing a saved deletion omits members that others have deleted`(
+  func `undoing a saved deletion does not restore members deleted by other contexts`(
     policy: MergePolicy.Each, undoesAgain: Bool
   ) throws {
     context.mergePolicy = policy.policy

@@ -12,7 +12,7 @@ struct UndonePositionTests {
   }
 
   @Test(.evidence("R-19"), arguments: [false, true])
-  func `a member that leaves a list that was not loaded and returns is the last`(isDirect: Bool)
+  func `a member removed from an unloaded list and added again comes last`(isDirect: Bool)
     throws
   {
     let fixture = try GraphFixture(orders)
@@ -43,7 +43,7 @@ struct UndonePositionTests {
   @Test(
     .evidence("G-01"), .evidence("G-03"), arguments: Leaving.allCases,
     [(false, false), (false, true), (true, false), (true, true)])
-  func `a member that left a list that was not loaded returns to its position`(
+  func `undo returns a member removed from an unloaded list to its position`(
     leaving: Leaving, place: (isChild: Bool, saves: Bool)
   ) throws {
     let fixture = try GraphFixture(orders)

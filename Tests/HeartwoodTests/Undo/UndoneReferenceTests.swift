@@ -9,7 +9,7 @@ struct UndoneReferenceTests {
   }
 
   @Test(.evidence("G-03"), .evidence("R-18"), arguments: Reading.allCases, [false, true])
-  func `undoing a saved deletion restores references whether they have been read or not`(
+  func `undoing a saved deletion restores references, whether or not they were read`(
     reading: Reading, redoes: Bool
   ) throws {
     let fixture = try GraphFixture(crates)

@@ -253,7 +253,7 @@ struct ValueIdentityTests {
     #expect(distinct.count == 8)
   }
 
-  @Test(.evidence("V-09")) func `strings have one order in any composition`() throws {
+  @Test(.evidence("V-09")) func `composed and decomposed strings have the same order`() throws {
     let fixture = try GraphFixture(Schema(Sample.self, Caption.self))
     let context = fixture.context()
     var names: [String] = []

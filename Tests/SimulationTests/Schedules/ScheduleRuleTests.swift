@@ -80,7 +80,7 @@ struct ScheduleRuleTests {
           }
         })
     }
-    #expect(summary.failure?.failures == ["all wait for each other"])
+    #expect(summary.failure?.failures == ["all participants wait for each other"])
     #expect(summary.failure?.switches.count == 1)
   }
 

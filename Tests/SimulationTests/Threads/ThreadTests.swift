@@ -141,7 +141,7 @@ struct ThreadTests {
 
   /// The object graph keeps the transaction of a save until the saved objects have been updated.
   @Test(.evidence("I3"), .evidence("I4"))
-  func `shares no page buffer with a transaction that outlives its closure`() throws {
+  func `does not reuse the page buffers of a transaction that outlives its closure`() throws {
     let directory = try ScratchDirectory()
     let store = try Store(at: directory.path(of: "store"))
     let failures = Failures()

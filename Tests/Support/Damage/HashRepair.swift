@@ -153,7 +153,7 @@ struct HashRepair {
     repairEnd(map)
   }
 
-  /// Repairs a map or a list of named generations, which both end with the hash of all preceding
+  /// Repairs a map or a list of named generations, both of which end with the hash of all preceding
   /// bytes.
   private func repairEnd(_ bytes: MutableBytes) {
     guard bytes.count >= 8 else { return }

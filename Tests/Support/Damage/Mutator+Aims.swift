@@ -7,7 +7,7 @@ extension Mutator {
 
   /// Returns damage that consists of one to three rounds of edits with the given aim.
   ///
-  /// The damage has no edits if the sample contains nothing to which the aim applies.
+  /// The damage has no edits if the sample contains nothing that the aim applies to.
   package mutating func aimedDamage(
     _ aim: Aim, sample: Int, isSameBoot: Bool = false
   ) -> StoreDamage {
@@ -16,8 +16,8 @@ extension Mutator {
     return damage
   }
 
-  /// Returns the edits for one round of damage, or an empty array if the image contains nothing to
-  /// which the aim applies.
+  /// Returns the edits for one round of damage, or an empty array if the image contains nothing
+  /// that the aim applies to.
   package mutating func aimedEdits(_ aim: Aim, at image: StoreImage) -> [StoreEdit] {
     switch aim {
     case .counts: countEdits(image)

@@ -72,7 +72,7 @@ package struct Mutator {
     }
   }
 
-  /// Returns the index of a random page of a file, in most cases a page that is not all zero.
+  /// Returns the index of a random page of a file, usually one that does not consist only of zeros.
   private mutating func page(of name: String, in image: StoreImage) -> Int {
     let used = image.usedPages[name] ?? []
     if used.isEmpty || generator.below(10) == 0 {

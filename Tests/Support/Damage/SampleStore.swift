@@ -81,7 +81,7 @@ package struct SampleStore: Sendable {
     }
   }
 
-  /// Creates a store of few pages, which takes little time to use.
+  /// Creates a store with few pages, so that using it takes little time.
   private static func tiny() -> SampleStore {
     make(4096, seed: 7) { writer in
       try writer.write(3, valueByteCount: 100)

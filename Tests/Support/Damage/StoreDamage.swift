@@ -1,12 +1,12 @@
 package import HeartwoodEngine
 
-/// The input of the fuzzer: damage that is done to a sample store before the store is opened.
+/// The input of the fuzzer: damage done to a sample store before the store is opened.
 package struct StoreDamage: Hashable, Sendable {
   /// The index of the sample store in ``SampleStore/all``, modulo the number of samples.
   package var sample: UInt8
   /// A Boolean value that indicates whether the hashes of the changed bytes are recomputed.
   package var repairs: Bool
-  /// A Boolean value that indicates whether the store is opened in the same boot.
+  /// A Boolean value that indicates whether the store is opened before the machine is restarted.
   ///
   /// If the value is `true`, the store is opened as if its process had died. Otherwise, the store
   /// is opened as if the machine had been restarted.

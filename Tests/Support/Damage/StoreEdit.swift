@@ -10,7 +10,7 @@ package struct StoreEdit: Hashable, Sendable {
     case write
     /// Adds `value` to the number of 1, 2, 4 or 8 bytes at `offset`.
     case add
-    /// Inverts the bits of the next 8 bytes that are set in `value`.
+    /// Combines the next 8 bytes with `value` by exclusive OR.
     case flip
     /// Overwrites `count` bytes with the lowest byte of `value`.
     case fill
@@ -29,7 +29,7 @@ package struct StoreEdit: Hashable, Sendable {
   package var kind: Kind
   /// The index of the file in the sorted list of file names.
   package var file: UInt8
-  /// The index of a range of bytes as long as a page, counted from the start of the file.
+  /// The index of a page-sized range of bytes, counted from the start of the file.
   package var page: UInt16
   /// The byte offset within that range.
   package var offset: UInt16

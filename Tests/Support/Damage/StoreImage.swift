@@ -88,7 +88,7 @@ package struct StoreImage: Sendable {
     for index in 0..<width { bytes[offset + index] = UInt8(truncatingIfNeeded: sum >> (8 * index)) }
   }
 
-  // MARK: On a disk
+  // MARK: Reading from and writing to a disk
 
   /// Reads the files of a store from a disk.
   package init(of disk: SimulatedDisk, at path: String, pageByteCount: Int) throws {

@@ -1,7 +1,7 @@
 package import HeartwoodEngine
 
-/// Uses a possibly damaged store in every way that a program can, and records misbehaviour that
-/// damage does not excuse.
+/// Uses a possibly damaged store in every way that a program can, and records any misbehaviour that
+/// the damage does not excuse.
 ///
 /// The use consists of several phases. A `StorageError` ends only the current phase, and the next
 /// phase then begins.
@@ -55,7 +55,8 @@ package struct StoreUse {
     do { try part(&self) } catch is StorageError { metError = true }
   }
 
-  /// Verifies the store, and records a finding if it has become unsound although no error occurred.
+  /// Verifies the store, and records a finding if it has become unsound even though no error
+  /// occurred.
   private mutating func expectSound(_ store: Store, _ wasSound: Bool) throws {
     let found = try store.verify().findings
     if wasSound, !metError, let first = found.first {
@@ -101,7 +102,7 @@ package struct StoreUse {
     return digest
   }
 
-  /// Reads a snapshot in every way except by the scan that computes the digest.
+  /// Reads a snapshot in every possible way other than the scan that computes the digest.
   private mutating func look(into snapshot: Snapshot) throws {
     for name in try snapshot.keyspaceNames {
       guard let keyspace = try snapshot.keyspace(name) else { continue }
@@ -144,7 +145,7 @@ package struct StoreUse {
     try cursor.moveToLast()
     repeat { try record(&count) } while try cursor.moveToPrevious()
     for key in keys where try !cursor.seek(Key(unverified: key)) {
-      findings.append("A cursor does not find a key that it has returned.")
+      findings.append("A cursor did not find a key that it had returned.")
     }
   }
 
@@ -152,8 +153,8 @@ package struct StoreUse {
   private mutating func record(_ count: inout Int) throws {
     count += 1
     guard count == Self.entryLimit else { return }
-    findings.append("A walk visits more entries than the files can contain.")
-    throw StorageError(.corrupt, "The walk was abandoned because it does not end.")
+    findings.append("A scan visited more entries than the files can contain.")
+    throw StorageError(.corrupt, "The scan was abandoned, because it would not end.")
   }
 
   // MARK: Writing

@@ -55,7 +55,7 @@ package struct BackupRole {
     try Self.check(point.generation, of: own)
   }
 
-  /// Restores a generation, and checks that it is the state that was backed up.
+  /// Restores a generation, and checks that it matches the state that was backed up.
   package static func check(_ generation: Generation, of own: WorkerAssignment) throws {
     let path = own.directory + "/restored-\(getpid())"
     try Backup(at: own.backup).restore(generation, to: path)

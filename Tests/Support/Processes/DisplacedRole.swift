@@ -24,7 +24,7 @@ struct DisplacedRole {
           try $0.keyspace("own").put(own.index, Array("\(number)".utf8))
           try $0.keyspace("rest").put(own.index << 32 | Int(number % 50), value)
         }
-        guard !wasRefused else { throw SharedContent.Violation("commit \(number) was allowed") }
+        guard !wasRefused else { throw SharedContent.Violation("commit \(number) was not refused") }
         ledger.record(.acknowledged, number, generation: generation.frame)
       } catch let error as StorageError where error.kind == .foreignStore {
         wasRefused = true

@@ -77,7 +77,7 @@ package struct FollowerRole {
 extension StorageError {
   /// A Boolean value that indicates whether the error may come from thinning.
   ///
-  /// Thinning removes files that are about to be read.
+  /// Thinning can remove files that another process is about to read.
   fileprivate var isOfMissingFile: Bool {
     [.corrupt, .notAStore, .generationExpired].contains(kind)
       && (file?.contains("full-") == true || file?.contains("delta-") == true

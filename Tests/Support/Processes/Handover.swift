@@ -9,11 +9,10 @@ import HeartwoodEngine
   import Darwin
 #endif
 
-/// An offer of a generation that one process holds and other processes may pin. The offer is made
-/// through a file.
+/// An offer of a generation that one process holds and other processes may pin.
 ///
-/// The sender keeps the file locked. When the sender ends, the system releases the lock, which
-/// voids the offer.
+/// The offer is made through a file. The sender keeps the file locked. When the sender ends, the
+/// system releases the lock, which voids the offer.
 final class Handover {
   /// A generation that the sender claims to hold.
   struct Claim: Hashable {

@@ -67,7 +67,7 @@ struct ReaderRole {
   private mutating func readNewest(_ store: Store) throws {
     let snapshot = try store.snapshot()
     guard snapshot.generation >= newest else {
-      throw SharedContent.Violation("the newest is \(snapshot.generation), but was \(newest)")
+      throw SharedContent.Violation("the newest is \(snapshot.generation), after \(newest)")
     }
     newest = snapshot.generation
     let summary = try SharedContent.check(snapshot)
@@ -100,7 +100,7 @@ struct ReaderRole {
     do {
       let snapshot = try store.snapshot(at: one.generation)
       guard try SharedContent.check(snapshot) == one.summary else {
-        throw SharedContent.Violation("\(one.generation) was read with other contents")
+        throw SharedContent.Violation("\(one.generation) was read with different contents")
       }
       record(again: Held(snapshot: snapshot, summary: one.summary))
     } catch let error as StorageError where error.kind == .generationExpired {

@@ -91,7 +91,7 @@ package enum SharedContent {
 
   /// Writes or removes more data than a transaction can keep in memory.
   ///
-  /// The data is present for 16 transactions and then absent for 16 transactions.
+  /// The data is present for 16 transactions and then absent for the next 16.
   private static func changeBallast(
     _ writer: Int, _ number: UInt64, _ transaction: borrowing WriteTransaction
   ) throws {
@@ -141,7 +141,7 @@ package enum SharedContent {
       let number = last - (last - key) % count
       guard try own.get(Int(key)) == value(writer, number) else {
         throw Violation(
-          "\(snapshot.generation): key \(key) of writer \(writer) is not from \(number)")
+          "\(snapshot.generation): key \(key) of writer \(writer) is not from commit \(number)")
       }
     }
     guard try own.count() == Int(min(last, count)) + 1 else {
@@ -157,7 +157,7 @@ package enum SharedContent {
     let ballast = try snapshot.keyspace("ballast-\(writer)")
     guard last % 32 >= 16 else {
       if ballast != nil {
-        throw Violation("\(snapshot.generation): writer \(writer) still has ballast after \(last)")
+        throw Violation("\(snapshot.generation): writer \(writer) has ballast after commit \(last)")
       }
       return
     }

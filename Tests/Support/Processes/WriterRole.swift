@@ -40,7 +40,8 @@ struct WriterRole {
       ) { last in
         guard last >= acknowledged, last <= intended else {
           throw SharedContent.Violation(
-            "writer \(own.index) finds \(last), acknowledged \(acknowledged), begun \(intended)")
+            "writer \(own.index) found commit \(last), but acknowledged commit \(acknowledged) and "
+              + "began commit \(intended)")
         }
         number = last + 1
         ledger.record(.intent, number)
@@ -54,7 +55,7 @@ struct WriterRole {
       guard snapshot.generation >= done.generation,
         try SharedContent.check(snapshot).lasts[own.index] == done.number
       else {
-        throw SharedContent.Violation("writer \(own.index) does not see its own \(done.number)")
+        throw SharedContent.Violation("writer \(own.index) does not see its commit \(done.number)")
       }
     } catch let error as StorageError where error.kind == .busy {
       ledger.record(.busy)

@@ -4,7 +4,7 @@
 /// preemptions are run first, then orders with one preemption, and so on. Each order is run once.
 /// Switches away from a blocked participant are not preemptions, and all of them are tried. An
 /// order is skipped if an order with no more preemptions has already continued from the same state
-/// with the same participant, because it would show nothing new.
+/// with the same participant, because the new order would show nothing new.
 package struct Exploration {
   /// The maximum number of preemptions in an order.
   package var preemptionBound: Int
@@ -59,7 +59,7 @@ package struct Exploration {
     var summary = Summary()
     summary.runCounts = Array(repeating: (0, 0), count: preemptionBound + 1)
     var random = SeededGenerator(seed: seed)
-    // The orders still to be run, indexed by their number of preemptions.
+    // The orders that have not been run yet, indexed by their number of preemptions.
     var queues = [[[Schedule.Switch]]](repeating: [], count: preemptionBound + 1)
     var seen = Starts()
     queues[0] = [[]]
@@ -85,7 +85,7 @@ package struct Exploration {
       summary.outcomes.insert(schedule.outcome)
       for (start, count) in schedule.starts { seen.insert(start, count) }
       // Also try switches before the last switch of this order. A step there may race with a step
-      // after the last switch. No earlier order had this race.
+      // after the last switch, and no earlier order had this race.
       for other in schedule.alternatives(preemptions)
       where other.preemptionCount <= preemptionBound
         && seen.insert(other.start, other.preemptionCount)

@@ -50,7 +50,7 @@ struct Races {
     _ steps: [Schedule.Step]
   ) {
     if let previous { merge(previous, into: index) }
-    // Go backwards, because a step that happens before a later step in this list does not race.
+    // Go backwards. A step that happens before a later step in this list does not race.
     for other in earlier.sorted(by: >) {
       let owner = steps[other].participant
       guard clocks[index * participantCount + owner] < ordinals[other], owner != participant

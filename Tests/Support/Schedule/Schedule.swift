@@ -66,7 +66,7 @@ package final class Schedule: @unchecked Sendable {
     var isBlocked = false
   }
 
-  /// A condition on which a thread waits for its turn.
+  /// A condition variable on which a thread waits for its turn.
   private final class Turn: @unchecked Sendable {
     // @unchecked because `lock` protects the state.
     private let lock = Lock()
@@ -128,7 +128,9 @@ package final class Schedule: @unchecked Sendable {
 
   // MARK: Running
 
-  /// Adds a participant, numbered from 0 in the order in which participants are added.
+  /// Adds a participant.
+  ///
+  /// Participants are numbered from 0, in the order in which they are added.
   package func add(
     _ process: ScheduledProcess, _ body: @escaping @Sendable (Schedule) throws -> Void
   ) {
@@ -217,13 +219,13 @@ package final class Schedule: @unchecked Sendable {
 
   /// Chooses the participant that takes the next step.
   private func decide(after current: Int?) {
-    if steps.count >= Self.stepLimit { stop("\(steps.count) steps without an end") }
+    if steps.count >= Self.stepLimit { stop("no end after \(steps.count) steps") }
     var candidates = participants.indices.filter { isAble($0) }
     if candidates.isEmpty {
       // All participants are blocked. Let them try again, because some of them repeat a request
       // only a limited number of times and then continue.
       vainCount += 1
-      if vainCount > Self.vainLimit { stop("all wait for each other") }
+      if vainCount > Self.vainLimit { stop("all participants wait for each other") }
       for number in participants.indices { participants[number].isBlocked = false }
       candidates = participants.indices.filter { isAble($0) }
     }
@@ -261,7 +263,7 @@ package final class Schedule: @unchecked Sendable {
     }
   }
 
-  // MARK: Reports of participants
+  // MARK: Reports from participants
 
   /// Records that the last request of a participant failed because another participant holds a
   /// lock.
@@ -339,7 +341,8 @@ package final class Schedule: @unchecked Sendable {
     package let start: UInt64
   }
 
-  /// The states from which this run continued, each with the number of preemptions up to then.
+  /// The states from which this run continued, each with the number of preemptions up to that
+  /// state.
   package var starts: [(start: UInt64, preemptionCount: Int)] {
     steps.map { (Trace.mix($0.state, UInt64($0.participant), 0), $0.preemptionCount) }
   }

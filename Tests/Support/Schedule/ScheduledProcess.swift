@@ -1,6 +1,6 @@
 package import HeartwoodEngine
 
-/// The file system as one participant of a schedule sees it.
+/// The file system as seen by one participant in a schedule.
 ///
 /// All participants share the wrapped file system. Each call is a step of the schedule, and so is
 /// each access to a shared counter. A participant maps its own copy of the counters, which is
@@ -72,20 +72,20 @@ package final class ScheduledProcess: FileSystem, @unchecked Sendable {
       throw StorageError(.io, "This process has taken too many steps.", file: target)
     }
     var operation = Schedule.Operation(name: name, target: target, reads: reads, writes: writes)
-    // The operation conflicts with the killing of the participant, because a killed participant has
-    // no further effects.
+    // The operation conflicts with killing the participant, because a killed participant has no
+    // further effects.
     if !writes.isEmpty { operation.reads.append(Self.lifeKey(number)) }
     guard !isDead, schedule?.waitForTurn(number, operation) ?? true else {
       throw StorageError(.io, "This process was killed.", file: target)
     }
   }
 
-  /// Takes a step that announces the acknowledgement of a commit by this participant.
+  /// Takes a step that announces that a commit by this participant has been acknowledged.
   package func acknowledge() throws(StorageError) {
     try step("acknowledge", "", writes: [Self.acknowledgementKey(number)])
   }
 
-  /// Takes a step that reads which commits of all participants were acknowledged.
+  /// Takes a step that reads the acknowledged commits of all participants.
   package func checkAcknowledged() throws(StorageError) {
     let count = schedule?.participantCount ?? 0
     try step("look at", "acknowledged", reads: (0..<count).map(Self.acknowledgementKey))
@@ -94,10 +94,11 @@ package final class ScheduledProcess: FileSystem, @unchecked Sendable {
   fileprivate func recordRefusal() { schedule?.recordRefusal(number) }
   fileprivate func recordReturn(_ keys: [UInt64]) { schedule?.recordReturn(keys) }
 
-  // MARK: Keys of the state that steps access
+  // MARK: State keys
 
-  /// Returns the key that represents the life of a participant. Killing the participant changes the
-  /// state under this key.
+  /// Returns the key that represents the life of a participant.
+  ///
+  /// Killing the participant changes the state under this key.
   static func lifeKey(_ participant: Int) -> UInt64 { 1 << 63 | UInt64(participant) }
 
   /// The key that represents all locks together, which change when a process that holds locks is
