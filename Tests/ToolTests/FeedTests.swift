@@ -123,7 +123,7 @@ struct FeedTests {
     let text = try events("--after", "2")
     let file = directory.path(of: "cut")
     try Data((text + "{\"specversion\":").utf8).write(to: URL(filePath: file))
-    try ToolRun("apply", copy, file).expectComplaint("incomplete", exitCode: 1)
+    try ToolRun("apply", copy, file).expectComplaint("ended in the middle of a line", exitCode: 1)
     let left = try ToolRun("query", copy, "Player", "--columns", "tag,name", "--jsonl").output
     #expect(left.split(separator: "\n").count == 5, "\(text) \(left)")
   }
