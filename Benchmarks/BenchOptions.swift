@@ -18,7 +18,7 @@ struct BenchOptions {
   var entriesFitInMemory: Bool {
     entryCount * EntryWorkloads.entryByteCount <= Machine.memoryByteCount ?? .max
   }
-  /// The options of the stores for entries.
+  /// The options for the stores that contain the entries.
   ///
   /// If memory cannot hold all pages, the stores read only the pages that they need.
   var entryStore: StoreOptions {

@@ -34,7 +34,8 @@ struct QuakeFeed: Decodable {
     do {
       let quakes = try JSONDecoder().decode(QuakeFeed.self, from: content).features.map(quake)
       guard !quakes.isEmpty else {
-        throw BenchFailure("The feed \(path) has no quakes. Use a feed that covers a longer time.")
+        throw BenchFailure(
+          "The feed \(path) contains no quakes. Use a feed that covers a longer period.")
       }
       return quakes
     } catch let error as DecodingError {

@@ -24,8 +24,8 @@ protocol EntryStore: AnyObject, Sendable {
   func write(isDurable: Bool, _ body: (any EntryWriter) throws -> Void) throws
   /// Inserts or replaces one entry in a separate transaction.
   func put(_ key: [UInt8], _ value: RawSpan, isDurable: Bool) throws
-  /// Creates a reader. If `isPinned` is true, the reader always reads the current state. Otherwise,
-  /// each call reads the newest state.
+  /// Creates a reader. If `isPinned` is true, all its calls read the state at the time of its
+  /// creation. Otherwise, each call reads the newest state.
   func reader(isPinned: Bool) throws -> any EntryReader
   /// The number of checkpoints so far, or 0 if the engine does not run them in the background.
   var checkpointCount: Int { get }

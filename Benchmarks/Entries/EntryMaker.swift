@@ -31,7 +31,7 @@ struct EntryMaker: Sendable {
   @inline(__always)
   func fold(_ value: RawSpan, of number: Int, into hash: UInt64) throws -> UInt64 {
     guard value.byteCount == self.value.count, value.word(at: 0) == Self.mark(of: number) else {
-      throw BenchFailure("A read returned the value of another entry instead of entry \(number).")
+      throw BenchFailure("A read of entry \(number) returned another entry's value.")
     }
     return heartwood_bench.fold(hash, value.word(at: 0))
   }

@@ -32,7 +32,7 @@ enum YCSBMix: Sendable {
 /// The operations of one YCSB workload on one thread.
 ///
 /// The ten fields of a record are stored as one value. An update replaces the complete value. Reads
-/// see the newest state, and commits are not synced.
+/// return the newest state, and commits are not synced.
 struct YCSBWork<Reader: EntryReader>: Work {
   let store: any EntryStore
   let reader: Reader

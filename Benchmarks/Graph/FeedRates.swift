@@ -139,7 +139,7 @@ private final class SharedResult<Success: Sendable>: Sendable {
 
   func get() throws -> Success {
     guard let known = result.withLock({ $0 }) else {
-      throw BenchFailure("The work ended without a result.")
+      throw BenchFailure("The thread ended without a result.")
     }
     return try known.get()
   }

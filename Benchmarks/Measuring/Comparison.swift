@@ -23,13 +23,13 @@ struct Rounds {
     operationCounts = engines.map { _ in 0 }
   }
 
-  /// Adds the result of one turn of an engine.
+  /// Adds the result of an engine's turn.
   mutating func add(operationCount: Int, rate: Double, _ engine: Int) {
     rates[engine].append(rate)
     operationCounts[engine] += operationCount
   }
 
-  /// Adds the result of one turn of an engine, given the measurements of each of its threads.
+  /// Adds the result of an engine's turn, given the measurements of each thread.
   mutating func add(_ stretches: [Runner.Stretch], _ engine: Int) {
     add(
       operationCount: stretches.reduce(0) { $0 + $1.operationCount },

@@ -6,9 +6,9 @@ final class Runner: Sendable {
   struct Stretch {
     var operationCount = 0
     var seconds = 0.0
-    /// The duration of each turn.
+    /// The durations of the turns.
     ///
-    /// The array is empty if ``Crew/Window/isTimingEach`` is false.
+    /// The histogram is empty if ``Crew/Window/isTimingEach`` is false.
     var latencies = Latencies()
   }
 

@@ -17,7 +17,7 @@ struct LMDBLibrary: Sendable {
   /// The flag that makes a copy of an environment omit free pages.
   static let compactCopy: UInt32 = 1
 
-  /// Flags of an environment and of its transactions.
+  /// Flags for an environment and its transactions.
   enum Flag {
     static let noSync: UInt32 = 0x10000
     static let readOnly: UInt32 = 0x20000
@@ -30,7 +30,7 @@ struct LMDBLibrary: Sendable {
     static let noReadAhead: UInt32 = 0x800000
   }
 
-  /// Flags of a database.
+  /// Flags for a database.
   enum DatabaseFlag {
     static let integerKey: UInt32 = 0x08
     static let create: UInt32 = 0x40000

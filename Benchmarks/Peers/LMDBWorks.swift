@@ -33,7 +33,7 @@ struct LMDBIntegerReads: WalkingWork {
 
 /// Point reads.
 ///
-/// Each read first renews the read transaction to see the newest state.
+/// Each read first renews the read transaction, so that it returns the newest state.
 struct LMDBSnapshotPerRead: WalkingWork {
   let reader: LMDBReader
   let numbers: [Int64]

@@ -148,9 +148,9 @@ struct RocksDBLibrary: Sendable {
     return handle
   }
 
-  /// Calls `body` with a location for an error message.
+  /// Calls `body` with a pointer to a variable for an error message.
   ///
-  /// If `body` stores a message there, the method throws the message as an error.
+  /// If `body` stores a message in the variable, the method throws the message as an error.
   @inline(__always)
   func checked<R>(_ body: (Failure) -> R) throws -> R {
     var message: UnsafeMutablePointer<CChar>?

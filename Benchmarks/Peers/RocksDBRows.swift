@@ -150,7 +150,7 @@ private final class RocksDBRowStore: RowStore {
     RocksDBScans(reader: try reader(isPinned: true), operationsPerTurn: rows.count)
   }
 
-  /// Creates point reads that each see the newest state, as if each took its own snapshot.
+  /// Creates point reads that each return the newest state, as if each took its own snapshot.
   func snapshotPerRead() throws -> any Work {
     RocksDBIntegerReads(try reader(isPinned: false), rows.shuffledNumbers, from: 0)
   }

@@ -133,7 +133,7 @@ private final class SQLiteRowStore: RowStore {
 }
 
 extension SQLiteDatabase {
-  /// Applies the settings of all connections.
+  /// Applies the settings that all connections share.
   ///
   /// The cache uses memory only for pages that a connection writes and for pages that are not
   /// mapped.

@@ -62,7 +62,7 @@ struct LineChart {
     }.joined()
   }
 
-  /// The mapping of quantities to positions in the chart.
+  /// The mapping from quantities to positions in the chart.
   private struct Frame {
     let first, last, top: Double
     let isLogarithmic: Bool

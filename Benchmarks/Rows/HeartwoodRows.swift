@@ -12,7 +12,7 @@ extension Snapshot {
   /// Returns the keyspace with this name, which the load must have created.
   func loaded(_ name: String) throws -> KeyspaceReader {
     guard let keyspace = try keyspace(name) else {
-      throw BenchFailure("The store has no keyspace \(name), although it was loaded.")
+      throw BenchFailure("Keyspace \"\(name)\" was loaded, but the store does not contain it.")
     }
     return keyspace
   }

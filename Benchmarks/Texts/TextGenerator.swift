@@ -1,4 +1,4 @@
-/// Generates documents whose words have natural frequencies.
+/// Generates documents whose word frequencies resemble those of natural languages.
 struct TextGenerator {
   private let zipf: Zipf
   private let words: [String]

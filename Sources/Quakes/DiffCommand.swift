@@ -26,7 +26,7 @@ struct DiffCommand: Command {
     wantsJSON = arguments.flag("--json")
     guard let first = arguments.operand() else {
       throw CommandError.usage(
-        "Date A is missing. Usage: quakes diff A [B]. Run 'quakes at' to list the dates.")
+        "Missing argument A. Usage: quakes diff A [B]. Run 'quakes at' to list the dates.")
     }
     source = (first, try AtCommand.moment(first))
     target = try arguments.operand().map { ($0, try AtCommand.moment($0)) }

@@ -32,7 +32,8 @@ struct FollowCommand: Command {
     var paths: [String] = []
     while let path = arguments.operand() { paths.append(path) }
     guard !paths.isEmpty else {
-      throw CommandError.usage("FILE is missing. Usage: quakes follow FILE... (one or more feeds)")
+      throw CommandError.usage(
+        "Missing argument FILE. Usage: quakes follow FILE... (one or more feeds)")
     }
     self.paths = paths
   }
@@ -99,7 +100,7 @@ struct FollowCommand: Command {
     let frames = [held.generation, statistics.newestGeneration].map { Int($0.frame).grouped }
     let cost = held.retainedByteCount.grouped
     print(
-      "  It shows generation \(frames[0]); the newest is \(frames[1]). "
+      "  The view shows generation \(frames[0]); the newest is \(frames[1]). "
         + "The pin retains \(cost) bytes.")
   }
 

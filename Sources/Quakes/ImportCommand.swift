@@ -34,7 +34,8 @@ struct ImportCommand: Command {
         Int(text).flatMap { Past.counts.contains($0) ? $0 : nil }
       } ?? Past.defaultCount
     guard let path = arguments.operand() else {
-      throw CommandError.usage("FILE is missing. Specify a file or a URL, or - for standard input.")
+      throw CommandError.usage(
+        "Missing argument FILE. Specify a file, a URL, or - for standard input.")
     }
     self.path = path
   }

@@ -34,7 +34,7 @@ enum Quakes {
     }
     guard let word = arguments.operand() else {
       guard wantsHelp else {
-        throw CommandError.usage("A command is missing. Run 'quakes --help' to list the commands.")
+        throw CommandError.usage("No command specified. Run 'quakes --help' to list the commands.")
       }
       return print(help)
     }

@@ -33,7 +33,7 @@ struct SearchCommand: Command {
     while let word = arguments.operand() { words.append(word) }
     guard !words.isEmpty else {
       throw CommandError.usage(
-        "The search text is missing. Example: quakes search \"km ne of\"")
+        "Missing argument TEXT. Example: quakes search \"km ne of\"")
     }
     query = TextQuery(userInput: words.joined(separator: " "))
   }

@@ -108,7 +108,7 @@ enum RecordOrder {
   /// Returns one of the 8-byte words that follow the head of a text or blob value.
   ///
   /// Records with equal heads and equal preceding words sort in the order of this word. If this
-  /// word is also equal, the records must be compared. Words are padded with zeros.
+  /// word is also equal, the records must be compared completely. Words are padded with zeros.
   ///
   /// - Parameter index: The number of the word, counted from 0.
   /// - Returns: The word, or `nil` if the first value has no bytes at this position.

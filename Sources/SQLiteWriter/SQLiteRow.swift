@@ -134,7 +134,7 @@ package struct SQLiteRow: ~Copyable {
   mutating func removeAll() {
     serialTypes.removeAll(keepingCapacity: true)
     ends.removeAll(keepingCapacity: true)
-    // Do not keep the memory that a single huge row needed.
+    // Release the buffer if a single huge row has enlarged it.
     body.removeAll(keepingCapacity: body.count <= 1 << 20)
     header.removeAll(keepingCapacity: true)
     problem = nil

@@ -36,7 +36,7 @@ struct SQLiteSchema {
     entries.append(entry)
   }
 
-  /// Writes the pages of the table except for page 1.
+  /// Writes all pages of the table except page 1.
   ///
   /// - Returns: The part of page 1 that follows the file header, and the page's right child.
   func write(
@@ -59,8 +59,9 @@ struct SQLiteSchema {
     let (root, rightChild) = try tree.finishBelowRoot()
     let roomByteCount = SQLiteFormat.pageByteCount - SQLiteFormat.fileHeaderByteCount
     if root.usedByteCount <= roomByteCount { return (root, rightChild) }
-    // Only page 1 may be an interior page without cells, because it has less room than other pages.
-    // SQLite leaves page 1 in the same state when it cannot merge the child pages into it.
+    // The root does not fit into page 1, so append it as another page, which becomes the only child
+    // of page 1. Only page 1 may be an interior page without cells. SQLite leaves page 1 in the
+    // same state when it cannot merge the child pages into it.
     let child = try output.append(root, rightChild: rightChild)
     return (TreeNode(.tableInterior), child)
   }

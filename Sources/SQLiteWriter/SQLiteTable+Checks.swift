@@ -130,7 +130,7 @@ struct SQLiteNames {
     guard sql.utf8.count <= SQLiteFormat.maximumSQLByteCount else {
       throw SQLiteWriterError(
         .tooLarge,
-        "A statement of the schema is \(sql.utf8.count) bytes long, but SQLite accepts at most "
+        "A schema statement is \(sql.utf8.count) bytes long, but SQLite accepts at most "
           + "\(SQLiteFormat.maximumSQLByteCount) bytes.")
     }
   }

@@ -20,7 +20,8 @@ struct FollowTests {
     ]
     let run = try quakes.run("follow", files[0], files[1])
     run.expectFine()
-    let cost = /\ \ It shows generation \d+; the newest is \d+\. The pin retains [\d,]+ bytes\./
+    let cost =
+      /\ \ The view shows generation \d+; the newest is \d+\. The pin retains [\d,]+ bytes\./
     let lines = run.lines.map { $0.wholeMatch(of: cost) == nil ? $0 : "  COST" }
     let (none, old) = (shown(0, []), shown(2, ["5.1  Cobb"]))
     let (new, stays) = (

@@ -34,6 +34,6 @@ struct SearchTests {
 
   @Test func `a search needs a text`() throws {
     let quakes = try Self.fixture()
-    try quakes.run("search").expectComplaint("The search text is missing", exitCode: 2)
+    try quakes.run("search").expectComplaint("Missing argument TEXT", exitCode: 2)
   }
 }

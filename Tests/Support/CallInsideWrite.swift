@@ -30,8 +30,8 @@ package enum CallInsideWrite: String, CaseIterable, Codable, Sendable {
     package var opening: Store?
     package let another: Store
 
-    /// Creates a store with a snapshot of one generation, a generation named `kept`, and a newer
-    /// generation.
+    /// Creates a store that has three generations: one named `kept`, one held by an open snapshot,
+    /// and a newer one.
     package init(in directory: String, options: StoreOptions) throws {
       self.directory = directory
       self.options = options
@@ -46,7 +46,9 @@ package enum CallInsideWrite: String, CaseIterable, Codable, Sendable {
     }
   }
 
-  /// Makes the call inside a `write` to the scene's store.
+  /// Makes the call.
+  ///
+  /// The caller must already be inside a `write` to the scene's store.
   ///
   /// - Returns: `true` if the call had its usual effect.
   package func isMade(in scene: inout Scene) throws -> Bool {

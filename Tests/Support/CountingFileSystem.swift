@@ -6,7 +6,9 @@ package import HeartwoodEngine
 package final class CountingFileSystem: FileSystem {
   private let inner: any FileSystem
   private let counter: CallCounter
-  /// The wrapper on which `entering` was first called, retained so that its address is not reused.
+  /// The wrapper on which `entering` was first called.
+  ///
+  /// Its address identifies the domain, so it is retained to keep the address from being reused.
   private let outer: CountingFileSystem?
 
   package convenience init(_ inner: any FileSystem) { self.init(inner, CallCounter(), nil) }

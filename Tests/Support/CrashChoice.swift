@@ -36,9 +36,9 @@ package struct CrashOptions: OptionSet, Sendable, Hashable {
   /// If a file grew and its new bytes were lost, the file contains stale bytes from other files at
   /// that position instead of zeros.
   package static let staleGarbage = CrashOptions(rawValue: 2)
-  /// Each sector has 4 KiB, and either survives completely or is lost.
+  /// Sectors are 4 KiB long, and each of them either survives completely or is lost.
   package static let largeSectors = CrashOptions(rawValue: 4)
-  /// A prefix of each write survives, and it can have any length.
+  /// Only a prefix of each write survives. The prefix can have any length.
   package static let tornEnds = CrashOptions(rawValue: 8)
 
   package static func random(using generator: inout SeededGenerator) -> CrashOptions {
@@ -58,7 +58,7 @@ struct CrashDice {
     self.options = options
   }
 
-  /// Returns how many of `count` ordered changes survive, starting with the first.
+  /// Returns the length of the prefix that survives out of `count` ordered changes.
   mutating func prefix(of count: Int) -> Int {
     switch mode {
     case .mostlyOld where generator.isTrue(in256: 160): 0

@@ -74,7 +74,10 @@ struct DirectoryHistory {
     newest[name] != nil && durable[name] == newest[name] && !changes.contains { $0.touches(name) }
   }
 
-  /// Returns the durable names after the changes for which `keeps` returns `true`.
+  /// Returns the names after a crash that keeps only those changes for which `keeps` returns
+  /// `true`.
+  ///
+  /// The argument of `keeps` is the index of a change.
   ///
   /// Changes that have become impossible are skipped.
   func kept(_ keeps: (Int) -> Bool) -> [String: DirectoryEntry] {
@@ -85,7 +88,8 @@ struct DirectoryHistory {
     return names
   }
 
-  /// Every file or directory that has a name now, has one on the disk, or had one after any change.
+  /// Every file or directory that has a name in memory or on disk, or whose name an unsynced change
+  /// affects.
   var entries: [DirectoryEntry] {
     Array(durable.values) + Array(newest.values) + changes.map(\.entry)
   }

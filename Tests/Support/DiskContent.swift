@@ -69,7 +69,8 @@ struct DiskContent {
 
   mutating func syncDirectory(_ location: MemoryPath, openFiles: Set<Int>) {
     directories[location]?.sync()
-    // A directory whose durable name has been removed can never be reached again.
+    // Discard removed directories. Their removal is now durable, so they can never be reached
+    // again.
     let lost = directories.keys.filter {
       !$0.isRoot && $0.parent == location && entry(at: $0) != .directory
     }
@@ -187,8 +188,8 @@ struct DiskContent {
     return result
   }
 
-  /// Returns a disk with the names that can be reached from the root, and with the files that have
-  /// these names.
+  /// Returns a disk that contains only the names that can be reached from the root, and the files
+  /// that have these names.
   ///
   /// `bytes` is called once for each file, in a fixed order. If it returns `nil`, the file is lost.
   private func rebuilt(

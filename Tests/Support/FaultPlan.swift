@@ -73,7 +73,7 @@ package struct FaultPlan: Sendable, Equatable {
     return plan
   }
 
-  /// Returns a plan in which only the given `open` call fails, because no descriptors are left.
+  /// Returns a plan in which only the given `open` call fails, as if no descriptors were left.
   package static func failingOpen(_ number: Int) -> FaultPlan {
     var plan = FaultPlan()
     plan.failingOpen = number

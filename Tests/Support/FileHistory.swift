@@ -2,7 +2,7 @@ import HeartwoodEngine
 
 /// An unsynced change to a file.
 struct FileChange {
-  /// The position of this change among all changes to the disk.
+  /// The sequence number of this change among all changes to the disk.
   let order: Int
   /// The bytes that were written or, for a truncation, removed.
   let range: Range<Int>
@@ -72,8 +72,7 @@ struct FileHistory {
 
   /// Marks all bytes as synced without making them durable, as a kernel may do after a failed sync.
   ///
-  /// Changes to the length remain unsynced, because the length is in the journal of the file
-  /// system.
+  /// Changes to the length remain unsynced, because the file system's journal records the length.
   mutating func dropUnsynced() {
     hasDropped = hasDropped || changes.contains { !$0.images.isEmpty }
     changes = changes.compactMap { change in
@@ -133,8 +132,8 @@ extension FileHistory {
       ? kept(lengths: lengthChangeCount, onto: durable) { _, _ in true } : newest
   }
 
-  /// Returns the file after a crash that keeps the first `lengths` changes to the length, and the
-  /// sectors for which `keeps` returns `true`.
+  /// Returns the contents of the file after a crash that keeps the first `lengths` changes to the
+  /// length, and the sectors for which `keeps` returns `true`.
   ///
   /// `keeps` is called with the index of a change and the index of a sector within that change.
   func kept(lengths: Int, onto base: ChunkedBytes, _ keeps: (Int, Int) -> Bool) -> ChunkedBytes {
@@ -167,9 +166,10 @@ extension FileHistory {
     return bytes
   }
 
-  /// Returns the file after a random crash.
+  /// Returns the contents of the file after a simulated crash that keeps a random selection of the
+  /// unsynced changes.
   ///
-  /// - Parameter newestOrder: The position of the disk's newest write among all changes.
+  /// - Parameter newestOrder: The sequence number of the most recent change to any file.
   func kept(by dice: inout CrashDice, newestOrder: Int) -> ChunkedBytes {
     guard !changes.isEmpty else { return durable }
     var lengths = dice.prefix(of: lengthChangeCount)
@@ -199,8 +199,8 @@ extension FileHistory {
   private struct SectorSurvivors {
     private var choices: [[Bool]]
 
-    /// - Parameter only: The change whose sectors are needed, or `nil` for the sectors of all
-    ///   changes.
+    /// - Parameter only: The index of the only change whose sectors are needed, or `nil` if the
+    ///   sectors of all changes are needed.
     init(_ changes: [FileChange], _ dice: inout CrashDice, only: Int? = nil) {
       choices = []
       // The number of adjacent sectors that survive or are lost together.

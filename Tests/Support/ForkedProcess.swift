@@ -33,8 +33,8 @@ package struct ForkedProcess {
 
   /// Runs `body`, which forks by calling its argument and then continues in both processes.
   ///
-  /// - Returns: The error thrown in this process, and the exit status of the child. The status is 0
-  ///   if `body` threw `forked` in the child.
+  /// - Returns: The kind of the `StorageError` that `body` threw in this process, if any, and the
+  ///   exit status of the child. The status is 0 if `body` threw `forked` in the child.
   package static func within(
     _ body: (_ fork: @escaping () -> Void) throws -> Void
   ) -> (kind: StorageError.Kind?, status: Int32) {

@@ -1,6 +1,6 @@
 package import HeartwoodEngine
 
-/// A file system that forwards calls to another file system and calls the hooks of a test.
+/// A file system that forwards every call to another file system and invokes a test's hooks.
 ///
 /// Files cannot be watched through this file system, and touching a file wakes no other process.
 ///
@@ -9,7 +9,7 @@ package final class ObservedFileSystem: FileSystem, @unchecked Sendable {
   private let inner: any FileSystem
   /// The wrapper that has the hooks: the one on which `entering` was first called.
   ///
-  /// The wrapper is retained so that its address is not reused.
+  /// Its address identifies the domain, so it is retained to keep the address from being reused.
   private let outer: ObservedFileSystem?
   /// A Boolean value that indicates whether the system provides a boot identity.
   package var hasBootIdentity = true

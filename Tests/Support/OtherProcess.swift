@@ -7,7 +7,9 @@ package import HeartwoodEngine
 package final class OtherProcess: FileSystem {
   private let inner: any FileSystem
 
-  /// The wrapper on which `entering` was first called, retained so that its address is not reused.
+  /// The wrapper on which `entering` was first called.
+  ///
+  /// Its address identifies the domain, so it is retained to keep the address from being reused.
   private let outer: OtherProcess?
 
   package convenience init(_ inner: any FileSystem) { self.init(inner, nil) }

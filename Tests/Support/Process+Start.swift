@@ -1,7 +1,7 @@
 package import Foundation
 
 extension Process {
-  /// Starts the program with no signal blocked.
+  /// Starts the program with no signals blocked.
   ///
   /// The threads of tests may block signals, and child processes inherit the set of blocked
   /// signals. Without this method, ``terminate()`` would therefore have no effect on the child

@@ -1,7 +1,7 @@
 package import HeartwoodEngine
 
 extension SeededGenerator {
-  /// Returns options with random sizes of pages, segments and the log.
+  /// Returns options with a random page size, segment size and checkpoint threshold.
   package mutating func storeOptions() -> StoreOptions {
     var options = StoreOptions()
     options.pageByteCount = [4096, 4096, 8192][below(3)]

@@ -8,7 +8,8 @@ package import HeartwoodEngine
 /// ``FaultPlan`` can make any of these calls fail. Random numbers and the time depend only on the
 /// seed, so the same seed and the same calls produce the same disk.
 ///
-/// Files can be renamed only within their directory, and stores to mapped memory are not calls.
+/// Files can be renamed only within their directory. Stores to mapped memory are not counted as
+/// calls.
 ///
 /// - Note: `@unchecked` because all mutable state is accessed under `lock`, except the plan and the
 ///   hooks, which belong to the thread that runs the test.
@@ -42,14 +43,14 @@ package final class SimulatedDisk: FileSystem, @unchecked Sendable {
   package var byteCountLimit = Int.max
   /// The type of volume that the disk reports.
   package var volume = VolumeType.memory
-  /// The defect of the file locks, or `nil` if they work correctly.
+  /// The defect in the simulated file locks, or `nil` if they work correctly.
   package var lockFault: LockFault?
   package var canPunch = true
-  /// Returns whether a sync of the given file or directory reports success without syncing
-  /// anything.
+  /// A function that returns whether a sync of the given file or directory reports success without
+  /// syncing anything.
   package var liesAboutSync: ((_ path: String) -> Bool)?
-  /// Returns the time of the wall clock, in milliseconds, instead of the default clock, which
-  /// advances with each reading.
+  /// A function that returns the wall-clock time in milliseconds, or `nil` to use the default
+  /// clock, which advances by one millisecond with each reading.
   package var clock: (() -> UInt64)?
   /// Called before a write takes effect; the hook may read the disk.
   package var onWrite: ((_ path: String, _ offset: UInt64, _ byteCount: Int) -> Void)?
@@ -73,7 +74,7 @@ package final class SimulatedDisk: FileSystem, @unchecked Sendable {
     self.generator = generator
   }
 
-  /// A defect of the locks of a file system.
+  /// A defect in a file system's locks.
   package enum LockFault: Hashable, Sendable {
     /// Calls that set or release a lock fail with an error of this kind.
     case failure(StorageError.Kind)
@@ -158,10 +159,10 @@ package final class SimulatedDisk: FileSystem, @unchecked Sendable {
     lock.withLock { content.exhaustiveCrashes(limit: limit)?.map { rebooted($0) } }
   }
 
-  /// Returns the disk after the death of the process.
+  /// Returns the disk as it is after this process has died.
   ///
-  /// If the power was cut, the process died at that moment. Only the locks of the process are
-  /// lost.
+  /// If the power was cut, the process is assumed to have died at that moment. Only the locks of
+  /// the process are lost.
   package func killed() -> SimulatedDisk {
     lock.withLock {
       SimulatedDisk(
@@ -313,9 +314,9 @@ package final class SimulatedDisk: FileSystem, @unchecked Sendable {
 
   /// Numbers and logs a call, and then executes it or makes it fail as planned.
   ///
-  /// - Parameter partly: Applies the effect of a call that fails or is interrupted by the power
-  ///   cut. Calls that change names pass `nil`. At a power cut, they can take effect completely,
-  ///   because the crash decides whether the change is kept.
+  /// - Parameter partly: A function that applies the partial effect of a call that fails or is
+  ///   interrupted by the power cut. Calls that change names pass `nil`. At a power cut, they can
+  ///   take effect completely, because the crash decides whether the change is kept.
   func change<Result>(
     _ kind: FaultPlan.CallKind, _ path: String, _ detail: @autoclosure () -> String = "",
     partly: ((inout DiskContent, inout SeededGenerator, FaultPlan.Outcome) -> Void)? = nil,

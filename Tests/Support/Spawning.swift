@@ -1,7 +1,7 @@
 import Dispatch
 public import Testing
 
-/// Runs exit tests on a thread on which no test computes or blocks.
+/// Runs exit tests on a separate thread, on which no test computes or blocks.
 ///
 /// In the test library, one thread waits for the processes of all exit tests. If a process ends
 /// before its test has asked for the result, this thread spins until the test asks. With a thousand

@@ -4,8 +4,8 @@ import Foundation
 ///
 /// The environment variable `HEARTWOOD_TESTS` selects the scale.
 package enum TestScale: Int, CaseIterable, Comparable, Sendable {
-  /// The default scale, in which every test runs some of its cases, so that a debug build takes two
-  /// minutes.
+  /// The default scale, in which every test runs only some of its cases, so that a run of a debug
+  /// build takes two minutes.
   case quick
   /// Every test with all of its usual cases.
   ///
@@ -41,9 +41,9 @@ package enum TestScale: Int, CaseIterable, Comparable, Sendable {
     }
   }
 
-  /// Returns the chosen seeds or, by default, the first seeds.
+  /// Returns the chosen seeds or, if none were chosen, consecutive seeds starting at 0.
   ///
-  /// The scale of this run determines the number of default seeds.
+  /// The scale of this run determines the number of consecutive seeds.
   package static func seeds(quick: UInt64, all: UInt64, long: UInt64? = nil) -> [UInt64] {
     chosenSeeds ?? Array(0..<pick(quick: quick, all: all, long: long))
   }

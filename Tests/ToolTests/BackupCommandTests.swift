@@ -63,7 +63,8 @@ struct BackupCommandTests {
     try ToolRun("restore", backup, store.fixture.path).expectComplaint("exists", exitCode: 1)
     try ToolRun("restore", store.fixture.path).expectComplaint("not backups", exitCode: 1)
     for option in [["--at", "first"], ["--fork"]] {
-      try ToolRun(["restore", backup] + option).expectComplaint("requires NEW", exitCode: 2)
+      try ToolRun(["restore", backup] + option).expectComplaint(
+        "requires the argument NEW", exitCode: 2)
     }
     try ToolRun("restore", directory.path(of: "nothing")).expectComplaint(
       "no backup directory", exitCode: 1)

@@ -218,13 +218,13 @@ struct BrowseCommandTests {
   @Test func `rejects a missing option, and files that must not be replaced`() throws {
     let store = try ObjectStore()
     try store.run("browse").expectComplaint(
-      "--html is missing. Usage: heartwoodctl browse PATH --html FILE [--limit N]", exitCode: 2)
+      "Missing option --html. Usage: heartwoodctl browse PATH --html FILE [--limit N]", exitCode: 2)
     let pages = store.fixture.path + "/pages"
     try store.run("browse", "--html", pages).expectComplaint(
       "is inside the store's directory", exitCode: 1)
     let directory = try ScratchDirectory()
     try store.run("browse", "--html", directory.path).expectComplaint(
-      "is not a regular file", exitCode: 1)
+      "does not refer to a regular file", exitCode: 1)
     try store.run("browse", "--html", directory.path(of: "none/page.html")).expectComplaint(
       "could not be written", "Use another file", exitCode: 1)
     let keys = try ToolStore()

@@ -49,7 +49,7 @@ struct CommandLineTests {
   }
 
   @Test func `rejects an unknown command`() throws {
-    try ToolRun([]).expectComplaint("A command is missing", exitCode: 2)
+    try ToolRun([]).expectComplaint("No command specified", exitCode: 2)
     try ToolRun("dmup", "x").expectComplaint(
       "no command named dmup. Did you mean dump?", exitCode: 2)
     try ToolRun("veri", "x").expectComplaint("Did you mean verify?", exitCode: 2)
@@ -58,11 +58,11 @@ struct CommandLineTests {
 
   @Test func `requires exactly the operands of a command`() throws {
     try ToolRun("info").expectComplaint(
-      "PATH is missing. Usage: heartwoodctl info PATH [--json]", exitCode: 2)
-    try ToolRun("copy", "a").expectComplaint("TARGET is missing", exitCode: 2)
-    try ToolRun("keep", "a").expectComplaint("NAME is missing", exitCode: 2)
+      "Missing argument PATH. Usage: heartwoodctl info PATH [--json]", exitCode: 2)
+    try ToolRun("copy", "a").expectComplaint("Missing argument TARGET", exitCode: 2)
+    try ToolRun("keep", "a").expectComplaint("Missing argument NAME", exitCode: 2)
     try ToolRun("info", "a", "b").expectComplaint("Unexpected argument b.", exitCode: 2)
-    try ToolRun("info", "").expectComplaint("PATH is empty", exitCode: 2)
+    try ToolRun("info", "").expectComplaint("Argument PATH is empty", exitCode: 2)
     try ToolRun("copy", "a", "").expectComplaint("TARGET is empty", exitCode: 2)
     try ToolRun("a\u{1B}[31m\n").expectComplaint(#"no command named a\u{1B}[31m\n."#, exitCode: 2)
   }

@@ -93,7 +93,7 @@ struct FeedTests {
     try container.deleteHistory(before: .distantFuture)
     try container.store.close()
     try source.run("follow", "--once", "--after", "0").expectComplaint(
-      "Begin again with --snapshot", exitCode: 1)
+      "Start over with --snapshot", exitCode: 1)
   }
 
   @Test func `has events of any length`() throws {

@@ -163,7 +163,7 @@ struct ObjectRepairTests {
       }
     }
     #expect(report.notes.contains { $0.contains("identity in object URIs is lost") })
-    #expect(report.notes.contains { $0.contains("declarations of the entities are lost") })
+    #expect(report.notes.contains { $0.contains("entity declarations are lost") })
     #expect(try books(objects.fixture).count == 9)
   }
 

@@ -111,7 +111,8 @@ struct SQLiteExportTests {
       try FileManager.default.contentsOfDirectory(atPath: directory.path) == ["export.sqlite"])
     try store.run("export", "Team", "--format", "sqlite").expectComplaint(
       "--output FILE", exitCode: 2)
-    try store.run("export", "--format", "csv").expectComplaint("ENTITY is missing", exitCode: 2)
+    try store.run("export", "--format", "csv").expectComplaint(
+      "Missing argument ENTITY", exitCode: 2)
   }
 }
 

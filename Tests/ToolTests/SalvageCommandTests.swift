@@ -203,7 +203,7 @@ struct SalvageCommandTests {
     let run = try salvage(objects.fixture)
     #expect(run.exitCode == 1)
     for name in ["heartwood.model", "heartwood.rows", "heartwood.history"] {
-      #expect(run.output.contains("recognised by its contents as \(name)"))
+      #expect(run.output.contains("identified by its contents as \"\(name)\""))
     }
     let after = try expectConsistent(target(objects.fixture))
     #expect(after == before)
@@ -216,7 +216,7 @@ struct SalvageCommandTests {
     }
     let run = try salvage(objects.fixture)
     #expect(run.exitCode == 1)
-    #expect(run.output.contains("The model of the objects is lost."))
+    #expect(run.output.contains("The object model is lost."))
     #expect(run.output.contains("lost.objects.1"))
     let container = try SalvageObjects.open(at: target(objects.fixture))
     #expect(try container.newContext().fetch(FetchRequest<SalvageBook>()).isEmpty)
@@ -225,7 +225,7 @@ struct SalvageCommandTests {
 
   @Test func `needs a store and a new path`() throws {
     let store = try ToolStore()
-    try ToolRun("salvage", store.path).expectComplaint("NEW is missing", exitCode: 2)
+    try ToolRun("salvage", store.path).expectComplaint("Missing argument NEW", exitCode: 2)
     try ToolRun("salvage", store.path + "x", store.path + "-new")
       .expectComplaint("no directory", exitCode: 1)
     try ToolRun("salvage", store.path, store.path + "/new")

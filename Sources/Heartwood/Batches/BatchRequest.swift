@@ -123,7 +123,7 @@ public struct BatchDeleteRequest<M: ManagedObject>: BatchRequest {
   public var resultType = BatchResultType.statusOnly
   let objectIDs: [ManagedObjectID]?
 
-  /// Creates a request for the rows that match a condition.
+  /// Creates a request that deletes all rows that match a condition.
   public init(_ type: M.Type = M.self, where predicate: Foundation.Predicate<M>? = nil) {
     self.predicate = predicate.map { QueryPredicate($0) }
     objectIDs = nil
@@ -136,7 +136,7 @@ public struct BatchDeleteRequest<M: ManagedObject>: BatchRequest {
     objectIDs = nil
   }
 
-  /// Creates a request for the rows with the given IDs.
+  /// Creates a request that deletes the rows with the given IDs.
   ///
   /// The IDs must all belong to the same entity, either the entity of `M` or one of its
   /// subentities. IDs whose rows no longer exist are ignored.
@@ -161,9 +161,9 @@ public struct BatchRow<M: ManagedObject> {
 
 /// The values of a batch request's current row.
 ///
-/// Each access to an attribute uses several properties of this class, so the properties skip
-/// exclusivity checks for speed. Skipping the checks is safe because only one thread uses this
-/// instance.
+/// Each access to an attribute uses several properties of this class, so exclusivity checks are
+/// turned off for these properties to save time. Doing so is safe, because only one thread uses
+/// this instance.
 final class BatchRowContent {
   private let entity: EntityDescription
   private let schema: Schema.Content

@@ -90,8 +90,8 @@ extension BatchRun {
     }
     if !after.isIdentical(to: before) {
       changes.add(RowChange(number, storage, before: before, after: after))
-      // Write rows with unique constraints one at a time, because a row cannot take a unique value
-      // until the row that had the value has released it.
+      // Write rows with unique constraints one at a time, because a row cannot take over a unique
+      // value until the row that holds the value has released it.
       if storage.hasUniqueConstraints { try flush() } else { try flushIfFull() }
     }
     recordRow(number)

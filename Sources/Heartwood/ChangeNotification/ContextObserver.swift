@@ -118,7 +118,7 @@ final class ContextObserver {
     if object.isFault { storeContext.fire(object) }
     switch property.kind {
     case .attribute:
-      // Compare the value in memory, which may differ from the object's kept value.
+      // If the object has kept values, compare the value in memory instead of the kept one.
       let value =
         object.keptValues == nil
         ? try? object.storedValue(property) : object.shownValue(of: property)

@@ -40,7 +40,7 @@ extension PersistentContainer {
     }
   }
 
-  /// Returns the newest position in the history of each store.
+  /// Returns the newest position in each store's history.
   func newestHistoryPositions() throws -> [UUID: HistoryPosition] {
     var positions: [UUID: HistoryPosition] = [:]
     for attached in group.attachedStores {

@@ -1,7 +1,7 @@
 extension PersistentContainer {
   /// Compares the text indexes of all stores with the objects' text.
   ///
-  /// - Returns: A sentence about each incorrect index, or an empty array if all indexes are
+  /// - Returns: A description of each incorrect index, or an empty array if all indexes are
   ///   correct.
   /// - Throws: Any error from reading the stores; `corrupt` if an index cannot be decoded.
   /// - Complexity: Reads the indexes and each object with indexed text once, or twice if there is a

@@ -123,7 +123,7 @@ private final class CommitObservers: Sendable {
 
   private struct Content {
     var observedStores: [ObservedStore] = []
-    /// The newest generation of each store whose commits the iterator has not yet received.
+    /// For each store with commits that the iterator has not yet received, the newest generation.
     var newGenerations: [UUID: Generation] = [:]
   }
 

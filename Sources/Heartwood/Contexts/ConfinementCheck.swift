@@ -50,7 +50,7 @@ final class ConfinementCheck {
     depth += 1
   }
 
-  /// Records the end of a use that began with a call to ``enter()``.
+  /// Ends the use of the context that the matching call to ``enter()`` began.
   func leave() {
     depth -= 1
     if depth == 0 { user.store(0, ordering: .releasing) }

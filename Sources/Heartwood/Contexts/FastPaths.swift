@@ -8,6 +8,7 @@ package struct FastPaths {
   package var insertionCount = 0
   /// The number of updated objects whose rows were written without a ``RowChange``.
   package var updateCount = 0
-  /// The number of fetches that read all rows and created their objects directly.
+  /// The number of fetches that read every row of an entity and created the objects directly from
+  /// the records.
   package var fetchCount = 0
 }

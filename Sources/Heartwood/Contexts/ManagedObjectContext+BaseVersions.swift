@@ -1,9 +1,9 @@
 /// Keeps track of the row versions on which edits in child contexts are based (N-05).
 ///
-/// A context retains only objects with unsaved changes. When a child context is saved, the parent
-/// may therefore have read a newer version of a row than the child. The parent's object then
-/// records the version that the child had read, so that the save of the root context detects the
-/// conflict.
+/// A context retains only objects with unsaved changes. While a child context edits an object, the
+/// parent may therefore release its own object and later read a newer version of the row. When the
+/// child is saved, the parent's object then records the version that the child had read, so that
+/// the save of the root context detects the conflict.
 extension ManagedObjectContext {
   /// The unsaved edits that a parent's object has before a child's changes are pushed to it.
   struct EditState {
@@ -17,7 +17,7 @@ extension ManagedObjectContext {
     var values: [Int: StoredValue] = [:]
   }
 
-  /// Returns the unsaved edits of the object in this context that corresponds to a child's object.
+  /// Returns the unsaved edits to the object in this context that corresponds to a child's object.
   func editState(ofOriginalOf object: ManagedObject) -> EditState {
     guard let original = registeredObject(object.number), let changes = original.changes else {
       return EditState()
@@ -31,7 +31,8 @@ extension ManagedObjectContext {
     return state
   }
 
-  /// Records the base of the edits that were pushed to one of the parent's objects.
+  /// Records the row version and the values on which the edits pushed to one of the parent's
+  /// objects are based.
   ///
   /// - Parameter state: The edits that the parent's object had before the push.
   func recordBase(
@@ -59,8 +60,8 @@ extension ManagedObjectContext {
     _ values: @autoclosure () -> [Int: StoredValue]
   ) {
     let version = object.baseVersion
-    // A root context that merges automatically keeps a child's edits, just as it keeps its own
-    // edits.
+    // Record no base if the root context merges automatically, because it then keeps a child's
+    // edits just as it keeps its own.
     guard version != 0, version < original.version, root.autoMerge == nil else { return }
     let changes = original.ownChanges
     var base = changes.earlierState ?? EarlierState(version: version)
@@ -69,14 +70,16 @@ extension ManagedObjectContext {
       let isReference = object.entityDescription?.properties[slot].isReference == true
       let read: StoredValue =
         isReference ? value.reference.map { .integer(resolved($0).bits) } ?? .null : value
-      // If the child has read an unsaved edit of the parent, use the base of that edit.
+      // If the child read the parent's unsaved value, do not record that value as the base. The
+      // parent's edit already has a base.
       if state.values[slot]?.isIdentical(to: read) != true { base.values[slot] = read }
     }
     parent?.undoLog?.record(.base(original, changes.earlierState))
     changes.earlierState = base
   }
 
-  /// Restores the earlier states on which changes are based, after an undo group has been reverted.
+  /// After an undo group has been reverted, restores the earlier states on which the objects'
+  /// changes are based.
   ///
   /// - Parameters:
   ///   - steps: The reverted steps.
@@ -91,7 +94,8 @@ extension ManagedObjectContext {
       } else if former == nil {
         continue
       }
-      // Reverting an edit may have discarded its base, so record the base for each changed object.
+      // Reverting an edit may have discarded its base. Log each changed object's former base, so
+      // that it can be restored again.
       if recorded.insert(object).inserted { undoLog?.record(.base(object, former)) }
     }
   }
@@ -104,8 +108,9 @@ extension ManagedObjectContext {
     changes.earlierState?.values = state.values.filter { changes.originals[$0.key] != nil }
   }
 
-  /// Removes the earlier state on which an object's changes are based, because the object is being
-  /// read again.
+  /// Removes the earlier state on which an object's changes are based.
+  ///
+  /// Call this method when the object is read again.
   func removeEarlierState(of object: ManagedObject, _ changes: ObjectChanges) {
     guard changes.earlierState != nil else { return }
     changes.earlierState = nil
@@ -122,11 +127,12 @@ extension ManagedObjectContext {
     return values
   }
 
-  /// Updates the versions of a row's objects in all descendants of this context after a save has
-  /// written the row.
+  /// After a save has written a row, updates the version of the row's object in every descendant of
+  /// this context.
   ///
-  /// The save does not cause a conflict for these objects unless they are based on an older version
-  /// than the one that the save replaced.
+  /// Without this update, the descendants' next save would report a conflict with the current save.
+  /// An object that is based on a version older than the replaced one is not updated, so that the
+  /// conflict is detected.
   ///
   /// - Parameters:
   ///   - former: The version of the row before the save, or 0 if there was no row.

@@ -11,11 +11,11 @@ extension ManagedObjectContext {
 
   /// The generation that a context reads.
   enum Pin {
-    /// The generation that is newest at each read.
+    /// The newest generation at the time of each read.
     case none
-    /// The generation that is newest at the next read.
+    /// The newest generation at the time of the next read.
     ///
-    /// The next read pins the context to that generation.
+    /// That read pins the context to the generation.
     case atNextRead
     /// A fixed generation, which the view retains.
     case at(StoreView)
@@ -151,20 +151,20 @@ extension ManagedObjectContext {
     return try body()
   }
 
-  /// Records the generation of a view in ``newestRead``.
+  /// Updates ``newestRead`` if the generation of `view` is newer.
   func recordRead(_ view: StoreView) {
     if let generation = view.snapshot?.generation { recordRead(generation) }
   }
 
-  /// Records a generation in ``newestRead``.
+  /// Updates ``newestRead`` if `generation` is newer.
   func recordRead(_ generation: Generation) {
     newestRead = max(newestRead ?? generation, generation)
   }
 
-  /// A Boolean value that indicates whether the context has already read a newer generation than
-  /// the one that it is pinned to.
+  /// A Boolean value that indicates whether the context is pinned to a generation older than one
+  /// that it has already read.
   ///
-  /// Unsaved changes may then be relative to the newer generation.
+  /// Unsaved changes may then be based on the newer generation.
   var isPinnedToThePast: Bool {
     if let parent { return parent.isPinnedToThePast }
     guard case .at(let view) = pin, let newestRead else { return false }
@@ -206,8 +206,8 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Removes the pin or moves it to the newest generation, depending on ``generationAfterSave``,
-  /// when a save has nothing to write.
+  /// After a save that had nothing to write, removes the pin or moves it to the newest generation,
+  /// depending on ``generationAfterSave``.
   func advanceWithoutSaving() {
     switch rootContext.generationAfterSave {
     case .unpin: unpin()
@@ -226,8 +226,8 @@ extension ManagedObjectContext {
 
   /// Runs `body` in a transaction on the newest generation.
   ///
-  /// The store's model must be unchanged. In a migration stage, `body` runs in a savepoint of the
-  /// stage's transaction instead.
+  /// The store must still have the model that this context uses. In a migration stage, `body` runs
+  /// in a savepoint of the stage's transaction instead.
   ///
   /// - Returns: The generation created by the transaction.
   /// - Throws: The error that `body` throws; `incompatibleSchema` if the store's model has changed;
@@ -259,8 +259,8 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Runs the body of a migration stage or an import with a context that works within a
-  /// transaction, and then saves the remaining changes.
+  /// Runs `body`, which performs a migration stage or an import, with a context that reads and
+  /// writes in `transaction`. Then saves any remaining changes.
   static func run(
     _ store: Store, _ model: StoreModel, within transaction: WriteTransaction,
     _ body: (ManagedObjectContext) throws -> Void

@@ -6,7 +6,7 @@ struct StoredRelations {
   var related: [ObjectNumber: [ObjectNumber]] = [:]
 }
 
-/// Makes relationships omit deleted objects until the deletions have been saved.
+/// Hides deleted objects from relationships until the deletions have been saved.
 extension ManagedObjectContext {
   /// Returns the unchanged objects whose stored relationships still contain an object that this
   /// context deleted.
@@ -61,8 +61,8 @@ extension ManagedObjectContext {
     return numbers
   }
 
-  /// Returns the number of a to-one relationship's target in the store or the parent, or `nil` if
-  /// there is no target.
+  /// Returns the number of a to-one relationship's target as recorded in the store or the parent,
+  /// or an empty array if there is no target.
   private func storedTarget(
     of object: ManagedObject, _ property: PropertyDescription, _ view: StoreView?
   ) throws -> [ObjectNumber] {
@@ -115,7 +115,7 @@ extension ManagedObjectContext {
     hidingMembers = []
   }
 
-  /// Restores the stored members that an edited list omits.
+  /// Restores the stored members that were hidden from an edited list.
   private func showHiddenMembers(of object: ManagedObject, _ property: PropertyDescription) {
     guard let edit = object.changes?.members[property.slot], let base = edit.base,
       let mine = object.members(property)

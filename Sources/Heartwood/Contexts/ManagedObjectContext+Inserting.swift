@@ -55,9 +55,9 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Turns an object that is treated as deleted, because its row is missing, into a new object.
+  /// Reinserts, as a new object, an object that was treated as deleted because its row is missing.
   private func insertAsNew(_ object: ManagedObject) {
-    // Keep the changed members, because their own sides of the relationships already refer to the
+    // Keep the member changes, because the members' side of each relationship already refers to the
     // object.
     let members = object.changes?.members ?? [:]
     deleted.remove(object)
@@ -105,7 +105,7 @@ extension ManagedObjectContext {
     object.state.insert(.inserted)
     let former = object.number
     register(object, nextTemporaryNumber(entity))
-    // Update lists that still contain the object under its number from before the deletion.
+    // Update lists that still refer to the object by the number it had before it was deleted.
     if before?.wasNew == true { follower?.recordNumber(object.number, insteadOf: former) }
     inserted.insert(object)
     undoLog?.record(.insertion(object))
@@ -119,8 +119,8 @@ extension ManagedObjectContext {
       object.awakeFromInsert()
     }
     if entity.hasUniqueConstraints {
-      // Clear the slots, because a value that `awakeFromInsert` sets is treated as a declared
-      // value, not as an assigned value.
+      // Clear the set of assigned slots, because a value set by `awakeFromInsert` is treated as a
+      // default value, not as an assigned value.
       object.changes?.assigned = SlotSet()
       if let before, !before.assigned.isEmpty { object.ownChanges.assigned = before.assigned }
       for offset in before?.written ?? [] {

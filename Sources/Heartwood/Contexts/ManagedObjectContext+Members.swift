@@ -25,8 +25,8 @@ extension ManagedObjectContext {
       return try isStored(member)
     }
 
-    /// Returns whether this context added or removed a member and another context has already saved
-    /// the same change.
+    /// Returns whether this context's unsaved addition or removal of `member` has also been made
+    /// and saved by another context.
     func isSharedChange(_ member: ManagedObject) throws -> Bool {
       guard let changes else { return false }
       return changes.added.contains(member)
@@ -113,8 +113,9 @@ extension ManagedObjectContext {
 
   /// Returns whether an object that is about to be added or removed is currently a member.
   ///
-  /// If another context has made the same change, this method loads the members. Undoing the change
-  /// in this context is then treated as a separate change.
+  /// If this context has an unsaved addition or removal of the member that another context has also
+  /// saved, the method loads the members first. The next change is then recorded as a new edit
+  /// instead of cancelling the earlier one.
   private func isMemberBeforeChange(
     _ member: ManagedObject, of object: ManagedObject, _ property: PropertyDescription
   ) -> Bool {

@@ -61,7 +61,7 @@ extension ManagedObjectContext {
 
   /// Reloads an unchanged object from the parent if it differs from the parent's object.
   ///
-  /// In any case, the object's version becomes the version of the parent's object.
+  /// Even if nothing differs, the object gets the version of the parent's object.
   ///
   /// - Complexity: O(properties), plus O(members) for each relationship that is loaded in this
   ///   context.
@@ -109,12 +109,12 @@ extension ManagedObjectContext {
 
   // MARK: Saving
 
-  /// Loads changed lists and objects that are no longer missing, and discards edits that change
-  /// nothing.
+  /// Loads changed lists, rereads objects that are no longer missing, and discards no-op edits.
   ///
   /// Call this method before pushing the changes. A list that is loaded during the push may already
   /// contain the changes, so they would no longer count as edits and could not be undone. If a
-  /// property was only set to its current value, the parent may have a newer value.
+  /// property was set to the value that it already had, pushing that value could overwrite a newer
+  /// value in the parent.
   func prepareToPush() {
     loadReturnedObjects()
     for object in inserted.all + updated.all {
@@ -147,7 +147,7 @@ extension ManagedObjectContext {
       pushMembers(of: object, to: parent, lists, &refusesTarget)
     }
     for (object, state) in zip(changed, states) { recordBase(of: object, in: parent, since: state) }
-    // Push the references of all objects first, because deleting one object may delete another.
+    // Push all references before deleting any object, because one deletion may cascade to others.
     for object in deleted.all { pushOneWayReferences(of: object, to: parent) }
     let originals = deleted.all.map { object in
       // Do not delete an object that was only missing when this context read it.
@@ -201,8 +201,8 @@ extension ManagedObjectContext {
     _ = parent.exchange(original.number, for: object.number)
   }
 
-  /// Returns the parent's members of each ordered relationship that was changed in this context,
-  /// keyed by slot.
+  /// For each ordered relationship that was changed in this context, returns its members in the
+  /// parent, keyed by slot.
   ///
   /// Call this method before pushing any changes, because pushing a reference also changes the list
   /// on the other side of the relationship.
@@ -220,7 +220,7 @@ extension ManagedObjectContext {
       })
   }
 
-  /// Copies the changes in an object's attributes and references to the parent's object.
+  /// Copies an object's changed attributes and references to the parent's object.
   ///
   /// - Parameter refusesTarget: A variable that is set to `true` if the object refers to an object
   ///   that does not exist in the parent.
@@ -293,11 +293,11 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Copies the changes in a deleted object's references to the parent's object, for references
-  /// without an inverse.
+  /// Copies a deleted object's changed references, if they have no inverse, to the corresponding
+  /// object in the parent.
   ///
-  /// Deleting the parent's object then applies the delete rules only to the targets that the object
-  /// had when it was deleted. If the parent has changed a reference, the rules apply to its target.
+  /// Deleting the parent's object then applies delete rules only to the child object's targets. If
+  /// the parent has also changed a reference, the rule applies to the parent's target.
   private func pushOneWayReferences(of object: ManagedObject, to parent: ManagedObjectContext) {
     guard !object.isInaccessible, let entity = object.entityDescription,
       let originals = object.changes?.originals, !originals.isEmpty,
@@ -314,12 +314,12 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Sets the references of added and removed members in the parent, unless they have already been
-  /// pushed.
+  /// Updates the references of added and removed members in the parent, unless they have already
+  /// been pushed.
   ///
-  /// A member's reference may have been read before the parent changed it. In that case, setting
-  /// the reference was not recorded as an edit, and the change is recorded only in the edit to the
-  /// members.
+  /// This context may have read a member's reference before the parent changed it. Setting the
+  /// reference back to the value that was read leaves no edit in the member. In that case, only
+  /// `edit` records the change.
   ///
   /// - Parameters:
   ///   - edit: The changes to the members of `object`.

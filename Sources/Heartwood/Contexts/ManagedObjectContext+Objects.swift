@@ -69,7 +69,7 @@ extension ManagedObjectContext {
     id.space === model.space || id.space.store == model.space.store
   }
 
-  /// Returns a row's object, filling it from the record unless it is already up to date.
+  /// Returns the object for a row, and fills the object from the row's record if it is out of date.
   ///
   /// An object with unsaved changes is not filled. Returns `nil` if the entity's class is not a
   /// subclass of `ManagedObject`.
@@ -200,7 +200,8 @@ extension ManagedObjectContext {
     notifyObservers(of: object, as: \.refreshed)
   }
 
-  /// Turns an object back into a fault if it was never loaded because it has no row.
+  /// Turns an object whose values were never loaded, because its row was missing, back into a
+  /// fault.
   ///
   /// The fault keeps its unsaved changes.
   func makeFaultAgain(_ object: ManagedObject) {
@@ -213,8 +214,8 @@ extension ManagedObjectContext {
   /// Removes all objects and changes from the context.
   ///
   /// Objects that the program still references no longer belong to a context. These objects keep
-  /// their loaded attributes, but lose their related objects. Faults have the same values as new
-  /// objects.
+  /// their loaded attributes, but lose their related objects. The properties of a fault then have
+  /// their initial values.
   public func reset() {
     confinement?.enter()
     defer { confinement?.leave() }
@@ -293,13 +294,13 @@ extension ManagedObjectContext: ObjectSource {
     } catch {
       // Check again, because the store may have been removed since the check above.
       if model.isRemoved, object.isFault, (try? markInaccessible(object)) != nil { return }
-      // Record the error, so that saves throw it. The object remains a fault, and the initial
-      // values of its properties must not be stored.
+      // Record the error, so that saves throw it. The object remains a fault. Its properties have
+      // only their initial values, which must not be stored.
       recordFaultError(error)
     }
   }
 
-  /// Marks a fault as deleted because its row or its store no longer exists.
+  /// Marks a fault as deleted when its row or its store no longer exists.
   ///
   /// In a pinned context, the row may exist only in a newer generation, so the fault usually stays
   /// unchanged.

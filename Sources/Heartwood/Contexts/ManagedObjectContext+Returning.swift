@@ -3,7 +3,7 @@
 extension ManagedObjectContext {
   /// Loads the objects that were missing when they were first read but now exist in the parent.
   ///
-  /// - Complexity: O(*m* log *m*) for *m* missing objects, plus one row for each of them.
+  /// - Complexity: O(*m* log *m*) for *m* missing objects, plus one row read for each of them.
   func loadReturnedObjects() {
     guard let parent, !missing.isEmpty else { return }
     parent.loadReturnedObjects()
@@ -25,8 +25,8 @@ extension ManagedObjectContext {
   ///
   /// The next save then stores the edits.
   ///
-  /// - Complexity: O(objects deleted in this context), plus one row for each missing object that
-  ///   has edits.
+  /// - Complexity: O(objects deleted in this context), plus one row read for each missing object
+  ///   that has edits.
   func loadReturnedEdits() {
     var hasLoaded = false
     for object in deleted where object.isInaccessible && object.changes?.isEmpty == false {

@@ -1,4 +1,4 @@
-/// Rereads member lists that were read earlier than one of their members.
+/// Rereads member lists that were loaded before one of their members was read.
 ///
 /// A fetch rereads unchanged objects, but not their related objects with unsaved changes (F-09).
 /// The member list of a related object may therefore lack objects that refer to it, or contain

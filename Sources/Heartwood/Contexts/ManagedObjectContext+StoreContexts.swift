@@ -159,7 +159,8 @@ extension ManagedObjectContext {
   /// Stores that the token does not cover appear empty.
   ///
   /// - Throws: `removedStore` or `foreignStore` if the token covers none of the stores;
-  ///   `generationExpired`. If the method throws, nothing has changed.
+  ///   `generationExpired` if a generation of the token is no longer retained. If the method
+  ///   throws, nothing has changed.
   func pin(to token: QueryGenerationToken) throws {
     let views = try group.snapshots(at: token).map { attached, snapshot in
       (storeContext(of: attached), try StoreView(snapshot, attached.model))

@@ -377,8 +377,8 @@ extension ManagedObject {
   /// Creates an object and inserts it into a context.
   public convenience init(context: ManagedObjectContext) {
     self.init()
-    // Reset the list, because values that an initialiser sets are treated as declared values, not
-    // as assigned values.
+    // Empty the list, because values set by an initialiser are treated as default values, not as
+    // assigned values.
     changes?.written = []
     context.insert(self)
   }

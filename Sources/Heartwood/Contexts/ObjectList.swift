@@ -59,10 +59,12 @@ extension ObjectList {
     fileprivate var emptyings = 0
   }
 
-  /// Returns whether a position is still valid.
+  /// Returns whether `cursor` is still valid.
+  ///
+  /// Emptying the list invalidates every cursor except those at the start of the list.
   func continues(_ cursor: Cursor) -> Bool { cursor.emptyings == emptyings || cursor.position == 0 }
 
-  /// Returns the objects added after a position.
+  /// Returns the objects that were added to the list after `cursor`.
   ///
   /// The method also moves `cursor` to the end of the list.
   func objects(after cursor: inout Cursor) -> [ManagedObject] {

@@ -11,8 +11,8 @@ struct ReplacedObject {
 extension ManagedObjectContext {
   /// Removes replaced objects from their contexts, and substitutes their successors.
   ///
-  /// Objects related to a removed object become related to its successor. The removed object keeps
-  /// the attributes of the row, and its ID identifies the successor.
+  /// Relationships that pointed to a removed object now point to its successor. The removed object
+  /// keeps the attribute values from its row, and looking up its ID returns the successor.
   ///
   /// - Complexity: O(objects in the contexts).
   static func dismiss(_ replacedObjects: [ReplacedObject]) {
@@ -76,7 +76,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Makes an object's relationships refer to the successors of objects that leave the context.
+  /// Redirects an object's relationships from objects that leave the context to their successors.
   private func redirect(_ object: ManagedObject, _ successors: [ManagedObject: ManagedObject]) {
     for property in object.entityDescription?.relationships ?? [] {
       if property.isReference {

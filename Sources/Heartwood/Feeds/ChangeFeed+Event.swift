@@ -21,7 +21,7 @@ extension ChangeFeed {
     public let operation: Operation
     /// The ID of the object, or `nil` if the operation is `complete`.
     public let objectID: ManagedObjectID?
-    /// A unique attribute of the object, or `nil` if the object has no such attribute.
+    /// The unique attribute that identifies the object, with its value, or `nil` if there is none.
     public var key: Key?
     /// The names of the properties changed by an update.
     public let changedProperties: Set<String>
@@ -40,9 +40,10 @@ extension ChangeFeed {
     public let time: Date
     /// The number of the transaction in the store's history.
     ///
-    /// For an existing object, the property contains the number of the newest transaction.
+    /// For an existing object, this is the number of the transaction that was newest when the feed
+    /// began.
     public let transaction: Int64
-    /// The position of the change in its transaction.
+    /// The position of the change within its transaction.
     public let index: Int
     /// A Boolean value that indicates whether this event is the last of its transaction or, for
     /// existing objects, the last event for the store.

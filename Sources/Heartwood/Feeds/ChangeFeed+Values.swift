@@ -4,9 +4,9 @@ extension ChangeFeed {
   /// The values of an object in one generation.
   ///
   /// The values include all attributes that are not derived, all to-one relationships, and the
-  /// changed to-many relationships that cannot be determined from their inverses. If the generation
-  /// of a deleted object cannot be read, the values contain only the attributes preserved in the
-  /// history.
+  /// changed to-many relationships that cannot be determined from their inverses. If the object was
+  /// deleted and the generation before its deletion cannot be read, the values contain only the
+  /// attributes preserved in the history.
   public struct Values: Sendable {
     let entity: FeedEntity
     /// The values of the attributes, in the order of the entity's properties.
@@ -73,7 +73,7 @@ struct Reference: Sendable {
   let key: ChangeFeed.Key?
 }
 
-/// An entity in a feed's events.
+/// An entity whose objects occur in a feed's events.
 final class FeedEntity: Sendable {
   /// A property with the JSON keys for its value.
   struct Property: Sendable {

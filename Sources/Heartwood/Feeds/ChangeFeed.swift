@@ -39,7 +39,7 @@ public struct ChangeFeed: AsyncSequence, Sendable {
     case existingObjects
     /// The feed begins with the oldest transaction in the history.
     case oldestTransaction
-    /// The feed begins after a token.
+    /// The feed begins after the positions recorded in a token.
     ///
     /// For a store that the token does not cover, the feed begins with the oldest transaction.
     case after(PersistentHistoryToken)
@@ -65,7 +65,7 @@ public struct ChangeFeed: AsyncSequence, Sendable {
   private let values: IncludedValues
   /// The position at which the feed begins.
   ///
-  /// The position is never `now`.
+  /// The position is never `now`, because the initialiser replaces `now` with the newest position.
   private let start: Start
 
   /// Creates a feed for a container.
@@ -162,7 +162,8 @@ public struct ChangeFeed: AsyncSequence, Sendable {
     private let feed: ChangeFeed
     private var reader: FeedReader?
     private var commits: RemoteChanges.Iterator
-    /// A Boolean value that indicates whether the last commit to the stores has been received.
+    /// A Boolean value that indicates whether `commits` has ended, so that no further commits
+    /// follow.
     private var hasAllCommits = false
     private var isEnded = false
 
@@ -187,7 +188,7 @@ public struct ChangeFeed: AsyncSequence, Sendable {
         switch try available() {
         case .event(let event): return event
         case .nothing:
-          // Read once more after the last commit.
+          // Read the stores once more after the last commit notification.
           if hasAllCommits { break loop }
           hasAllCommits = await commits.next(isolation: actor) == nil
         case .suspended:
@@ -240,7 +241,7 @@ public struct ChangeFeed: AsyncSequence, Sendable {
     }
   }
 
-  /// A sequence of arrays of events.
+  /// A sequence that delivers events in batches.
   public struct Batches: AsyncSequence, Sendable {
     /// A nonempty array of events.
     public typealias Element = [Event]

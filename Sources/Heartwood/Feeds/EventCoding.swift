@@ -37,7 +37,7 @@ extension KeyedEncodingContainer where Key == ImportKey {
     }
   }
 
-  /// Encodes a unique attribute.
+  /// Encodes a unique attribute's value, keyed by the attribute's name.
   mutating func encode(_ key: ChangeFeed.Key) throws {
     try encode(key.value, key.property, forKey: ImportKey(key.name))
   }
@@ -93,8 +93,8 @@ extension ChangeFeed.Event: Encodable {
 
   /// Encodes the event in a CloudEvents 1.0 envelope.
   ///
-  /// Within values of `Codable` types, the encoder chooses the formats of dates, data and numbers
-  /// such as NaN. ``json()``, in contrast, always uses the formats of a feed.
+  /// Within values of `Codable` types, the formats of dates, data and numbers such as NaN depend on
+  /// `encoder`. In contrast, ``json()`` always uses the formats of a feed.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: Field.self)
     try container.encode("1.0", forKey: .specversion)

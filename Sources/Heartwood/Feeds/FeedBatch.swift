@@ -89,7 +89,7 @@ struct FeedBatch {
 
   // MARK: Errors
 
-  /// Returns a failure for a model error.
+  /// Returns the failure that reports an object graph error.
   ///
   /// The failure names the event about the affected object. If that object has no event, for
   /// example because only related objects have events, the failure names all events.
@@ -123,7 +123,7 @@ struct FeedBatch {
     return known
   }
 
-  /// Returns this store's number for an object that was deleted at the source, or `nil` if the
+  /// Returns this store's number for an object that was deleted in the source, or `nil` if the
   /// object does not exist in this store.
   private mutating func counterpart(
     ofDeleted subject: FeedSubject, _ event: FeedElement
@@ -209,8 +209,8 @@ struct FeedBatch {
   ) throws -> RowChange {
     let change = try run.insert(entity)
     for property in entity.columns where change.after[property.slot].isNull {
-      // Fill required attributes with zeros for now. The object's own event will provide the real
-      // values.
+      // Fill required attributes with zero or empty values for now. The object's own event will
+      // provide the real values.
       guard case .attribute(let type, isOptional: false) = property.kind else { continue }
       change.after[property.slot] = type.zero
     }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The plans for a feed's entities, stored in a decoder's `userInfo`.
+/// The import plans for a feed's entities, stored in a decoder's `userInfo`.
 final class FeedPlans: @unchecked Sendable {
   // A decoder's `userInfo` requires `Sendable`. The conformance is `@unchecked` because only the
   // importing thread uses the plans.
@@ -136,8 +136,8 @@ struct FeedElement: Decodable {
     return try attribute.storage.decodedValue(try container.superDecoder(forKey: key))
   }
 
-  /// Returns the decoding container for the JSON object at a key, or `nil` if there is no such
-  /// object.
+  /// Returns the decoding container for the JSON object with the given key, or `nil` if there is no
+  /// such object.
   private static func container(
     _ name: String, in data: KeyedDecodingContainer<ImportKey>
   ) throws -> KeyedDecodingContainer<ImportKey>? {

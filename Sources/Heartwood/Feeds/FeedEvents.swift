@@ -18,7 +18,7 @@ struct FeedEvents {
   private(set) var positions: [String: FeedPosition] = [:]
   private(set) var report = FeedReport()
 
-  /// Collects the new events.
+  /// Collects the events that have not been applied yet.
   mutating func collect(_ elements: ArraySlice<FeedElement>, _ records: FeedRecords) throws {
     for var element in elements {
       let isNew = try isNew(&element, records)
@@ -103,12 +103,13 @@ struct FeedEvents {
     return true
   }
 
-  /// Throws an error if an event has the number of an earlier transaction but a later time.
+  /// Throws an error if an event has the number of an earlier transaction but a later time, which
+  /// means that the source was restored to an earlier state.
   private func requireRepeated(_ element: FeedElement, _ known: FeedPosition) throws {
     guard element.time > known.time else { return }
     throw FeedFailure(
       .historyExpired, element.source,
-      "Transaction \(element.transaction) in the feed is newer than transaction "
+      "Transaction \(element.transaction) in the feed was committed after transaction "
         + "\(known.transaction), which has already been applied, but its number is not higher. The "
         + "source was restored to an earlier state. Start a new feed that begins with the existing "
         + "objects, and use another consumer.")

@@ -28,10 +28,11 @@ public struct FeedReceiver {
   /// The events that have not been applied yet.
   private var waiting: [FeedElement] = []
   private var addedCount = 0
-  /// The number of waiting events at which a transaction is full.
+  /// The number of waiting events that is enough to fill a transaction.
   private var limit = maxEventCount
 
-  /// The maximum number of events in a transaction that does not have to resolve a conflict.
+  /// The maximum number of events in a transaction, unless further events are needed to resolve a
+  /// conflict.
   private static let maxEventCount = 10_000
 
   /// Creates a receiver.

@@ -58,7 +58,7 @@ struct FeedRecords {
     }
   }
 
-  /// Returns the objects whose last event arrived before the given time.
+  /// Returns the objects whose last event was recorded before the given time.
   func unseen(since time: Int64, _ source: String) throws -> [(id: String, ObjectNumber)] {
     var unseen: [(String, ObjectNumber)] = []
     // Start at the source's name, because all keys of the source begin with it.

@@ -7,6 +7,8 @@ final class FeedView {
   private let model: StoreModel
   private let entities: [FeedEntity]
 
+  /// Creates a view of the objects in a snapshot.
+  ///
   /// - Throws: `incompatibleSchema` if the store's model has changed.
   init(_ snapshot: Snapshot, _ model: StoreModel, _ entities: [FeedEntity]) throws {
     self.snapshot = snapshot
@@ -27,7 +29,7 @@ final class FeedView {
 
   /// Calls `body` with an entity's rows in ascending order until `body` returns `false`.
   ///
-  /// The method begins after the row with the given number.
+  /// The method begins after the row with the number `last`.
   func forEachRow(
     of entity: FeedEntity, after last: Int64,
     _ body: (ObjectNumber, [StoredValue]) throws -> Bool

@@ -184,7 +184,8 @@ struct StoreFeed {
   private mutating func readChanges() throws {
     let view = try newestView()
     var cursor = try HistoryCursor(view.snapshot, after: position)
-    // Set the position now, so that transactions deleted from now on are treated as missing.
+    // Set the position now, so that later transactions that are deleted before they have been read
+    // are reported as missing.
     let start = position ?? cursor.position
     position = start
     guard cursor.newest > start.sequence else {

@@ -1,4 +1,4 @@
-/// A way to find the rows of a fetch plan.
+/// A way to find the rows that match a fetch plan.
 struct AccessPath {
   enum Kind {
     /// A scan of all rows of the entities.
@@ -38,7 +38,7 @@ struct AccessPlanner {
   private static let entryCost = 0.3
   /// The cost of a row lookup by number.
   private static let lookupCost = 2.0
-  /// The share of rows that is assumed to meet a condition without an estimate.
+  /// The share of rows that is assumed to meet a condition for which there is no estimate.
   private static let unknownShare = 0.4
   /// The number of index entries that can be read and looked up in less time than it takes to
   /// compare further paths.
@@ -103,7 +103,7 @@ struct AccessPlanner {
 
   /// Describes the groups in which an index yields rows, as in ``Candidate/groups``.
   ///
-  /// Returns `nil` if sorting in groups is impossible or useless.
+  /// Returns `nil` if sorting in groups is impossible or would not help.
   private func groups(
     _ use: IndexUse
   ) throws -> (termCount: Int, isBackwards: Bool, rowCount: Double)? {
@@ -144,8 +144,8 @@ struct AccessPlanner {
 
     /// Returns the paths that use a single index.
     ///
-    /// One path reads rows by number. If reading rows in index order reduces sorting, the result
-    /// also contains paths in index order.
+    /// One path reads rows in the order of their numbers. If reading rows in index order reduces
+    /// the amount of sorting, the result also contains paths that do so.
     func paths(_ candidate: Candidate) -> [AccessPath] {
       let (use, count) = (candidate.use, candidate.count)
       let share = share(besides: use.slots)
@@ -158,7 +158,7 @@ struct AccessPlanner {
       }
       if plan.needsSorting, let order = plan.order, let direction = use.direction(of: order) {
         let needed = plan.limit.map { min(count, Double($0) / max(share, 1e-9)) } ?? count
-        // The rows of entries that the offset skips are not read.
+        // For entries before the offset, no rows are read.
         let rows = plan.isExpressed(by: use) ? max(0, needed - Double(plan.offset)) : needed
         let cost = needed * AccessPlanner.entryCost + rows * AccessPlanner.lookupCost
         paths.append(

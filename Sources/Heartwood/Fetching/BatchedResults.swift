@@ -1,9 +1,9 @@
 /// The result of a fetch, as a collection that loads objects on access.
 ///
 /// When a batch is loaded, its objects are read from the generation of the fetch, even if the
-/// context has advanced since. Objects that the context has already loaded from a newer generation
-/// keep their values. The collection holds the objects of only one batch at a time, plus eight
-/// bytes for each object in the result. Use the collection on the thread of its context.
+/// context has advanced since then. Objects that the context has already loaded from a newer
+/// generation keep their values. The collection holds the objects of only one batch at a time, plus
+/// eight bytes for each object in the result. Use the collection on the thread of its context.
 ///
 /// ```swift
 /// for note in try context.fetchBatched(FetchRequest<Note>(batchSize: 500)) { … }
@@ -96,8 +96,8 @@ final class ObjectBatches {
       context.registeredObject(number).map { !$0.isFault || $0.isInaccessible } ?? false
     }
     // If the context has moved to another generation since the fetch, some of the objects may be
-    // newer than the fetch. Newer objects keep their values, because saving changes to older values
-    // would report conflicts.
+    // newer than the fetch. Newer objects keep their values, because saving changes that are based
+    // on older values would cause conflicts.
     do {
       try context.reread(loaded, in: view, onlyOlder: !context.reads(view))
     } catch {

@@ -20,7 +20,7 @@ struct CandidateSelection {
   /// The sort keys of the last candidate, if candidates arrive in groups.
   private var lastKeys: FetchOrder.Keys?
 
-  /// The sort keys of the candidate that was at the limit when the candidates were last sorted.
+  /// The sort keys of the last candidate within the limit, as of the most recent sort.
   ///
   /// A new candidate that sorts after these keys cannot belong to the result.
   private var lastWanted: FetchOrder.Keys?
@@ -72,7 +72,7 @@ struct CandidateSelection {
 }
 
 extension CandidateSelection {
-  /// Returns whether the limit was reached in a group before the candidate's group.
+  /// Returns whether the limit was reached in a group that precedes the candidate's group.
   ///
   /// If the limit was reached earlier, neither this candidate nor any later candidate belongs to
   /// the result.

@@ -3,8 +3,8 @@
 /// A shortened key contains only a prefix of the encoded values. Entries with the same prefix are
 /// adjacent, but not in order, so they are sorted by the values in their rows.
 ///
-/// The variables skip exclusivity checks, because they are used for every entry of an index.
-/// Skipping the checks is safe, because only one thread uses the variables.
+/// Exclusivity checks are turned off for the variables to save time, because they are accessed for
+/// every entry of an index. Doing so is safe, because only one thread uses them.
 final class EntryTies {
   private let search: RowSearch
   private let scope: QueryScope

@@ -17,7 +17,8 @@ struct FetchOrder {
     let isDecimal: Bool
     /// A Boolean value that indicates whether all values have the same size.
     let hasFixedLength: Bool
-    /// The text search if the term sorts by relevance, or `nil` if it sorts by another value.
+    /// The text search whose relevance is the sort value, or `nil` if the term sorts by another
+    /// value.
     var textSearch: TextSearch?
   }
 
@@ -216,13 +217,13 @@ extension StoredValue {
 }
 
 extension SortDescriptor where Compared: ManagedObject {
-  /// The comparison function for two objects.
+  /// A function that compares two objects.
   ///
   /// A plain descriptor must sort objects in memory in the same order as a fetch that compares
-  /// stored values. `compare` treats NaN as equal to every number. On Darwin, it would also sort
-  /// strings by locale.
+  /// stored values. Except for decimal numbers, `compare` cannot be used for such a descriptor. It
+  /// treats NaN as equal to every number and, on Darwin, sorts strings by locale.
   fileprivate var comparison: (Compared, Compared) -> ComparisonResult {
-    // Compare decimal numbers directly, because their stored values are strings.
+    // Use `compare` for decimal numbers, because their stored values are strings.
     guard isPlain, let keyPath,
       let type = Swift.type(of: keyPath).valueType as? any AttributeValue.Type,
       StoredOrder(of: type) == .plain, let value = Self.storedValue(type, keyPath)
@@ -240,7 +241,7 @@ extension SortDescriptor where Compared: ManagedObject {
     _ type: Value.Type, _ keyPath: PartialKeyPath<Compared>
   ) -> ((Compared) -> StoredValue)? {
     (keyPath as? KeyPath<Compared, Value>).map { keyPath in
-      // Values of the types that are compared in this way can always be converted.
+      // The conversion never fails for the types that are compared in this way.
       { (try? $0[keyPath: keyPath].storedValue) ?? .null }
     }
   }

@@ -101,7 +101,7 @@ struct FetchPlan {
   /// The objects that the conditions specify, identified by their numbers at planning time.
   var namedObjects: [ObjectNumber] { resolved.namedObjects }
 
-  /// The number of variables needed in a scope for the conditions.
+  /// The number of variables that a scope needs for evaluating the conditions.
   var variableCount: Int { resolved.variableCount }
 
   /// A Boolean value that indicates whether the plan has no conditions and so matches every row.
@@ -277,8 +277,8 @@ struct FetchPlan {
     }
   }
 
-  /// Returns whether the entries to read with an index correspond exactly to the matching objects,
-  /// apart from entries for objects of other entities.
+  /// Returns whether the entries that `use` reads correspond exactly to the matching objects, apart
+  /// from entries for objects of other entities.
   func isExpressed(by use: IndexUse) -> Bool {
     use.isExact && resolved.terms.allSatisfy(\.isExactDemand)
   }

@@ -7,9 +7,10 @@ extension FetchRequest {
   /// let next = try context.fetch(request.after(page[page.count - 1]))
   /// ```
   ///
-  /// Unlike a request with an offset, the new request reads no skipped rows, and concurrent
-  /// insertions do not move objects to other pages. The new request keeps the object's current sort
-  /// values, so the object may change or be deleted afterwards. The offset of the new request is 0.
+  /// Unlike a request with an offset, the new request does not read the skipped rows, and
+  /// concurrent insertions do not move objects to other pages. The new request keeps the object's
+  /// current sort values, so the object may change or be deleted afterwards. The offset of the new
+  /// request is 0.
   ///
   /// - Throws: `unsupportedPredicate` if a sort descriptor has a comparator; `foreignObject` if the
   ///   object is in no context; `missingObject` if the object has no row and therefore no values;
@@ -65,7 +66,8 @@ extension FetchOrder {
 
   /// Returns a condition that holds for the objects after a position.
   ///
-  /// - Parameter first: The value of the first sort term. An index may provide this value.
+  /// - Parameter first: The query term of the first sort descriptor, which allows an index to be
+  ///   used, or `nil` if there are no sort descriptors.
   /// - Throws: `unsupportedPredicate` if the position belongs to a different sort order.
   func following(_ position: Keys, _ first: QueryTerm?) throws -> QueryTerm {
     guard position.values.count == terms.count else { throw Self.changed }
@@ -87,7 +89,7 @@ extension FetchOrder {
 }
 
 extension QueryDemand {
-  /// A copy of the demand, marked as not guaranteed to imply the condition.
+  /// A copy of the demand, marked as not expressing the condition exactly.
   fileprivate var inexact: QueryDemand {
     var demand = self
     (demand.isExact, demand.isStrict) = (false, false)

@@ -208,8 +208,8 @@ extension IndexUse {
     return try ranges.reduce(keys.count) { $0 + (try entries.estimatedCount($1)) }
   }
 
-  /// Returns whether the index must be read backwards to provide an order, or `nil` if it cannot
-  /// provide that order.
+  /// Returns whether the index must be read backwards to provide the given order, or `nil` if the
+  /// index cannot provide that order.
   func direction(of order: FetchOrder) -> Bool? {
     var rest = orderedSlots[...]
     var isBackwards: Bool?

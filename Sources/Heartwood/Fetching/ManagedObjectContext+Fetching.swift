@@ -125,7 +125,8 @@ extension ManagedObjectContext {
     guard parent == nil else {
       return BatchedResults(self, nil, try orderedNumbers(request), size: request.fetchBatchSize)
     }
-    // Find and load the objects in one generation, even if others save in the meantime.
+    // Find and load the objects in the same generation, even if other contexts save in the
+    // meantime.
     let view = try currentView()
     let numbers = try reading(view) { try orderedNumbers(request) }
     return BatchedResults(self, view, numbers, size: request.fetchBatchSize)
@@ -158,7 +159,8 @@ extension ManagedObjectContext {
     return areKnown ? [M](unchecked: found) : [M](found)
   }
 
-  /// Returns the objects in the order of a request that compares them in memory.
+  /// Returns the objects in the order of a request whose sort descriptors compare objects in
+  /// memory.
   func sorted<M: ManagedObject>(_ objects: [M], _ request: FetchRequest<M>) throws -> [M] {
     guard !request.includesPendingChanges, hasOwnChanges else { return request.sorted(objects) }
     // Compare the objects in a new context, which has no unsaved changes.
@@ -274,7 +276,7 @@ extension ManagedObjectContext {
 
   // MARK: Prefetching
 
-  /// Loads the related objects to be prefetched for a request.
+  /// Loads the related objects that a request prefetches.
   func prefetch<M: ManagedObject>(for request: FetchRequest<M>, _ objects: [M]) throws {
     guard !request.relationshipKeyPathsForPrefetching.isEmpty else { return }
     let entity = try model.schema.requiredEntity(of: M.self)

@@ -25,8 +25,8 @@ extension ManagedObjectContext {
     try requireReadable()
     let entity = try model.schema.requiredEntity(of: type)
     let search = try TextSearch(.prefix(prefix), entity, model.schema)
-    // A prefix without a term matches nothing, except for the empty prefix, which matches all
-    // terms.
+    // A prefix from which the tokenizer produces no term matches nothing. The empty prefix is an
+    // exception, and matches all terms.
     let last = search.tree.leaves.last?.term
     guard let start = last ?? (prefix.isEmpty ? [] : nil) else { return [] }
     var root = self

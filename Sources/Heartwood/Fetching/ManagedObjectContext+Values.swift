@@ -170,7 +170,8 @@ extension ManagedObjectContext {
   private func storedRows<M: ManagedObject>(
     _ request: FetchRequest<M>, _ plan: FetchPlan, _ values: [QueryTerm.Value]
   ) throws -> [[StoredValue]] {
-    // Read the values and the order from one generation, even if others save in the meantime.
+    // Read the values and the order from the same generation, even if other contexts save in the
+    // meantime.
     try root.reading(try root.currentView()) {
       let found = try candidates(plan.unordered, false, .values(values))
       let rows = Dictionary(uniqueKeysWithValues: found.map { ($0.number, $0.values) })

@@ -1,14 +1,14 @@
 /// The columns that a `Decodable` type reads from rows, discovered during decoding.
 ///
 /// A column is a property of the fetched object, or of an object reached through to-one
-/// relationships. The decoder discovers a column only when the type requests the column. The column
-/// is then added, and the row is decoded again.
+/// relationships. The decoder discovers a column only when the type requests it. The column is then
+/// added, and the row is decoded again.
 final class RowColumns {
   /// The fetched object or an object reached from it.
   struct Node {
     let entity: EntityDescription
     let expression: QueryExpression
-    /// The position of the parent, and the key under which the parent refers to this node.
+    /// The index of the parent in `nodes`, and the key under which the parent refers to this node.
     let origin: (parent: Int, name: String)?
   }
 
@@ -21,7 +21,7 @@ final class RowColumns {
 
   private(set) var nodes: [Node]
   private(set) var columns: [Column] = []
-  /// A column that a row requested but that has not been read.
+  /// A column that the decoded type requested but that has not been read.
   private(set) var missing: Column?
   let space: ManagedObjectID.Space
   private let schema: Schema.Content

@@ -6,7 +6,7 @@ struct RowDecoder: Decoder {
   let node: Int
   /// The name of the composite attribute to decode, followed by a separator.
   ///
-  /// The prefix is empty for an object.
+  /// The prefix is empty if an object is decoded.
   var prefix = ""
   let codingPath: [any CodingKey]
   var userInfo: [CodingUserInfoKey: Any] { [:] }
@@ -29,7 +29,7 @@ struct RowDecoder: Decoder {
   }
 }
 
-/// The columns of an object.
+/// A keyed container for the columns of an object.
 private struct RowContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
   let columns: RowColumns
   let node: Int
@@ -74,7 +74,7 @@ private struct RowContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
   /// Decodes a value of a basic type.
   ///
-  /// The coding path is built only on failure.
+  /// To save time, the coding path is built only if decoding fails.
   private func basic<Value: AttributeValue>(_ type: Value.Type, _ key: Key) throws -> Value {
     let (found, property) = try column(key)
     guard property?.isAttribute == true else {

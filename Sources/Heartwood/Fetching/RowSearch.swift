@@ -37,7 +37,8 @@ struct RowSearch {
     return min(max(limit, 1), Self.firstLookups)
   }
 
-  /// Makes the search skip the plan's offset, if it can do so without reading rows.
+  /// Makes the search skip the objects before the plan's offset, if it can do so without reading
+  /// their rows.
   mutating func skipOffset() {
     let canSkip =
       switch path.kind {
@@ -52,7 +53,8 @@ struct RowSearch {
   /// Calls `body` with each matching record until `body` returns `false`.
   ///
   /// During each call, the record is the subject of `scope`. If the path provides the plan's order,
-  /// the method passes rows in that order. Otherwise, it passes rows in order of row number.
+  /// the records are passed in that order. Otherwise, they are passed in ascending order of their
+  /// object numbers.
   func forEach(
     _ scope: QueryScope, _ body: (ObjectNumber, EntityStorage, RecordView) throws -> Bool
   ) throws {
@@ -172,9 +174,9 @@ struct RowSearch {
 
   /// Pending row lookups, which run in batches so that their cache misses overlap.
   ///
-  /// The rows in a batch belong to one entity. The variables skip exclusivity checks, because they
-  /// are used for every entry of an index. Skipping the checks is safe, because only one thread
-  /// uses the variables.
+  /// The rows in a batch belong to one entity. Exclusivity checks are turned off for the variables
+  /// to save time, because they are accessed for every entry of an index. Doing so is safe, because
+  /// only one thread uses them.
   private final class RowLookups {
     let search: RowSearch
     let scope: QueryScope

@@ -7,7 +7,7 @@ extension FetchOrder {
     let number: ObjectNumber
   }
 
-  /// The values of an object for the terms of a sort order.
+  /// An object's values for the terms of a sort order.
   ///
   /// The first value is stored inline, so an order with a single term needs no array for each
   /// object.
@@ -62,7 +62,7 @@ extension FetchOrder {
     }
   }
 
-  /// Returns the positions of the given sort keys, ordered by ascending key.
+  /// Returns the positions of the given sort keys, in the order in which the keys sort.
   ///
   /// If the values of the first term are numbers or dates, most comparisons involve only integers.
   func positions(of keys: [Keys]) -> [Int] {

@@ -12,9 +12,10 @@ struct ExportedColumns {
     ///
     /// An element of a composite attribute has several keys.
     let keys: [ImportKey]
-    /// The key of the value in a nested object, or `nil` if the value stands alone.
+    /// The key of the value in a nested object, or `nil` if the value is exported without a nested
+    /// object.
     ///
-    /// A unique value alone identifies an object only if its class has no other unique attribute.
+    /// A value without a key identifies an object only if its class has no other unique attribute.
     let key: ImportKey?
     /// A Boolean value that indicates whether the related object may exist even if its value is
     /// `nil`.
@@ -44,7 +45,7 @@ struct ExportedColumns {
     }
   }
 
-  /// Returns the functions that read the values of a row.
+  /// Returns a function for each column that reads the column's value from a row.
   func values(
     _ plan: FetchPlan, _ model: StoreModel, _ format: ExportFormat
   ) throws -> [QueryTerm.Value] {
@@ -163,7 +164,8 @@ struct ExportedValue: Encodable {
     case .date: try container.encode(Date(storedValue: value))
     case .uuid: try container.encode(UUID(storedValue: value))
     case .string(let text) where storageType == .decimal:
-      // Encode NaN as text, because JSON has no such number. Only unsaved values can be NaN.
+      // Encode NaN as text, because JSON has no such number. Only unsaved decimal values can be
+      // NaN.
       if text == "NaN" { return try container.encode("nan") }
       try container.encode(Decimal(storedValue: value))
     case .string(let text): try container.encode(text)

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// The options of an import of JSON elements.
+/// Options for importing JSON elements.
 public struct ImportOptions: Sendable {
   /// The treatment of elements that cannot be imported.
   public enum InvalidElements: Sendable {

@@ -280,7 +280,7 @@ extension ImportedRow {
         codingPath: path + [plan.key(of: relationship)],
         debugDescription:
           "There is no \([entity.name, value.text].compactMap(\.self).joined(separator: " ")). The "
-          + "object could belong to several entities: \(names). Import this object first."))
+          + "missing object could belong to several entities: \(names). Import the object first."))
   }
 
   /// Returns the error for a key that is missing from the row.

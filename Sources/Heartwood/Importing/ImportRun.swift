@@ -93,7 +93,7 @@ struct ImportRun {
         try context.save()
         return count(outcomes)
       } catch let error as StorageError {
-        // The error comes from the store, so do not refuse an element.
+        // The error comes from the store rather than from an element, so do not refuse any element.
         throw error
       } catch {
         let refused = Self.refused(in: error, claims)
@@ -148,7 +148,7 @@ struct ImportRun {
 
   // MARK: Invalid elements
 
-  /// Applies the valid elements of a batch, and removes the others from the batch and refuses them.
+  /// Applies the valid elements of a batch, refuses the others, and removes them from the batch.
   ///
   /// - Returns: The effects of the elements, and the positions of the elements that have set the
   ///   properties of each object.

@@ -103,11 +103,11 @@ package struct JSONElements {
     throw Self.invalid("The key \(key) was not found.")
   }
 
-  /// Throws if anything follows the array.
+  /// Throws an error if anything follows the array.
   private mutating func finish() throws {
     state = .ended
     guard keys.isEmpty else { return }
-    if try skipSpace() != nil { throw Self.invalid("Text follows the array.") }
+    if try skipSpace() != nil { throw Self.invalid("Unexpected text after the array.") }
   }
 
   // MARK: Bytes
@@ -138,7 +138,7 @@ package struct JSONElements {
 
   private mutating func expect(_ character: Unicode.Scalar) throws {
     guard try skipSpace() == UInt8(ascii: character) else {
-      throw Self.invalid("The character \"\(character)\" was expected at byte \(byteCount).")
+      throw Self.invalid("Expected \"\(character)\" at byte \(byteCount).")
     }
     take()
   }
@@ -179,7 +179,7 @@ package struct JSONElements {
       }
     }
     guard depth == 0, !isText, !bytes.isEmpty else {
-      throw Self.invalid("The JSON contains an incomplete value.")
+      throw Self.invalid("A value is missing or incomplete.")
     }
     return bytes
   }

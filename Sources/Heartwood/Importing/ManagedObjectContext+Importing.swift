@@ -52,7 +52,7 @@ extension ManagedObjectContext {
   ///     attributes.
   ///   - file: The URL of a file.
   ///   - options: The options.
-  /// - Throws: The same errors as the import of `Data`; any error from reading the file.
+  /// - Throws: The same errors as importing `Data`; any error from reading the file.
   @discardableResult
   public func upsert<M: ManagedObject, Value: AttributeValue>(
     _ type: M.Type = M.self, matching keyPath: KeyPath<M, Value>, contentsOf file: URL,
@@ -75,7 +75,7 @@ extension ManagedObjectContext {
   ///     attributes.
   ///   - chunks: Chunks of any size, such as `Data` or arrays of bytes.
   ///   - options: The options.
-  /// - Throws: The same errors as the import of `Data`; any error from `chunks` or the file;
+  /// - Throws: The same errors as importing `Data`; any error from `chunks` or the file;
   ///   `CancellationError`.
   @discardableResult
   public nonisolated(nonsending) func upsert<M: ManagedObject, Value: AttributeValue, Chunks>(

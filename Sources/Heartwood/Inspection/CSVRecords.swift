@@ -1,4 +1,4 @@
-/// The records of comma-separated values, as in RFC 4180.
+/// A reader for records of comma-separated values, as in RFC 4180.
 package struct CSVRecords {
   /// A closure that returns the next bytes of the text, or an empty array at the end of the text.
   private let read: () throws -> [UInt8]

@@ -52,7 +52,7 @@ struct LostKeyspaces {
       report.keyspaces[index].name = known
     }
     report.keyspaces.sort { $0.name < $1.name }
-    report.notes.append("The keyspace \(name) was recognised by its contents as \(known).")
+    report.notes.append("Keyspace \"\(name)\" was identified by its contents as \"\(known)\".")
   }
 
   // MARK: Recognising keyspaces
@@ -96,7 +96,7 @@ struct LostKeyspaces {
     _ entries: [Entry], _ stored: StoredModel, _ model: StoreModel
   ) -> [String] {
     if entries.allSatisfy({ $0.numbers.count == 1 }) {
-      // Keyspaces of row IDs contain eight-byte values. Records are longer.
+      // The keyspace of next row IDs contains only eight-byte values. Records are longer.
       if entries.allSatisfy({ $0.value.count == 8 }) {
         return entries.allSatisfy({ isNextRow($0, stored) }) ? [StoredModel.rowsKeyspace] : []
       }

@@ -34,7 +34,7 @@ extension ObjectRepair {
   ) -> Int64 {
     var last: Int64 = 0
     for range in salvaged.missing {
-      // Handle an open-ended range separately, because it contains the newest transactions.
+      // If the range has no upper end, even the newest transaction may lack entries.
       guard let before = range.before,
         let (transaction, chunk) = before.span.bytes.integerPair
       else { return next - 1 }

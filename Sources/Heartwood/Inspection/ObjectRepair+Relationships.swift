@@ -155,7 +155,7 @@ extension ObjectRepair {
     let range = EntryRange([.integer(owner.bits)])
     var position: Int64 = 0
     try entries.forEach(from: range.lower, upTo: range.upper, reversed: true) { key, _ in
-      // Limit the position, because it comes from a file and may be invalid.
+      // Cap the position to avoid an overflow, because a damaged file can contain any number.
       position = min(try key.lastKeyComponent(), .max - 1) + 1
       return false
     }

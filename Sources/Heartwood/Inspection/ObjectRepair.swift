@@ -40,7 +40,8 @@ package final class ObjectRepair {
     rebuildable = stored
   }
 
-  /// Repairs the objects in a store that has just been filled, and completes the report.
+  /// Repairs the objects in a store that has just been filled with salvaged data, and completes the
+  /// report.
   ///
   /// - Returns: A summary, or `nil` if the store contains no objects.
   /// - Throws: Any error from writing the store. Damage to objects is described in the report's
@@ -82,7 +83,7 @@ package final class ObjectRepair {
     guard !report.isComplete else { return repair.summary }
     if declarations == nil {
       repair.notes.append(
-        "The declarations of the entities are lost. The next program that opens the store with the "
+        "The entity declarations are lost. The next program that opens the store with the "
           + "entity classes will write them again.")
     }
     try repair.run(&report)
@@ -149,8 +150,8 @@ package final class ObjectRepair {
       report.keyspaces[index].hasLostName = true
     }
     report.notes.append(
-      "The model of the objects is lost. The rows were saved in keyspaces whose names begin with "
-        + "lost.objects.")
+      "The object model is lost. The rows were saved in keyspaces whose names begin with "
+        + "\"lost.objects\".")
     return nil
   }
 

@@ -5,7 +5,7 @@ import Foundation
 /// Each element is applied completely or not at all, so elements that violate a rule of the model
 /// can be skipped.
 struct StoredImport {
-  /// The errors of elements that were applied before they turned out to be invalid, keyed by
+  /// The errors for elements that were applied before they turned out to be invalid, keyed by
   /// position.
   struct LateRefusals: Error {
     let errors: [Int: any Error]
@@ -24,14 +24,15 @@ struct StoredImport {
   private var isComplete = false
   private var report = ImportReport()
 
-  /// A row that only sets a relationship.
+  /// A row that is applied at the end of the import, and only sets a relationship.
   private struct Postponed {
     let row: ImportedRow
     let property: PropertyDescription
     let position: Int
   }
 
-  /// The error for an object that does not exist and whose entity is unknown.
+  /// The error for a related object that does not exist and cannot be created, because its entity
+  /// is unknown.
   private struct Missing: Error {
     let entity: EntityDescription
     let value: StoredValue
@@ -229,7 +230,7 @@ struct StoredImport {
       return number
     case .key(let plan, let property, let value):
       if let known = try existing(plan.entity, with: value, of: property) { return known.number }
-      // Do not choose an entity here, because the entity of an object cannot change later.
+      // Do not guess which subentity is meant, because an object's entity cannot be changed later.
       guard plan.entity.subentities.isEmpty else {
         throw Missing(entity: plan.entity, value: value)
       }
@@ -242,12 +243,12 @@ struct StoredImport {
 
   // MARK: Changes
 
-  /// Saves the state of a change before the current element affects it.
+  /// Saves a change's state before the current element modifies it.
   private mutating func willChange(_ change: RowChange) {
     if undo[change.number] == nil { undo[change.number] = change.request }
   }
 
-  /// Claims the unique values of a change.
+  /// Claims the unique values that a change gives to its row.
   ///
   /// - Throws: `constraintConflict` if another object has one of these values.
   private mutating func claimUniqueValues(of change: RowChange) throws {

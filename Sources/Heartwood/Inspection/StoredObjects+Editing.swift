@@ -33,7 +33,7 @@ extension StoredObjects {
   /// An error that rolls back a transaction whose changes are returned but not committed.
   private struct Discarded: Error {}
 
-  /// Sets attributes and to-one relationships of an object.
+  /// Sets an object's attributes and to-one relationships.
   ///
   /// - Parameters:
   ///   - texts: The new values as strings, keyed by name. `nil` represents the absence of a value.
@@ -70,7 +70,7 @@ extension StoredObjects {
     }
   }
 
-  /// Changes rows of the newest generation in one transaction.
+  /// Changes rows of the newest generation in one transaction, and returns the differences.
   func edit(
     author: String?, commits: Bool, _ body: (inout BatchRun) throws -> Void
   ) throws -> [ObjectDifference] {

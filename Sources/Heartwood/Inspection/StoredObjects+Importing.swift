@@ -124,7 +124,7 @@ extension ObjectGraphError {
   }
 }
 
-/// The rows of imported text.
+/// A sequence of rows that are read from imported text.
 private protocol ImportedRows {
   /// Returns the next row, or `nil` if there are no more rows.
   ///

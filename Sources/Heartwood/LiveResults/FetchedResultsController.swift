@@ -226,8 +226,10 @@ public final class FetchedResultsController<M: ManagedObject>: Observable {
   /// The closure that is called immediately after each change, on the thread of the context.
   package var changeHandler: ((ResultsChange) -> Void)?
 
-  /// The closure that calls its argument to notify tracked observers, for example within an
-  /// animation.
+  /// The closure that is called to notify tracked observers.
+  ///
+  /// The closure must call its argument, which sends the notifications. It can do so within an
+  /// animation, for example.
   package var updates: ((_ update: () -> Void) -> Void) = { update in update() }
 
   private func notifyObservers(of change: ResultsChange) {

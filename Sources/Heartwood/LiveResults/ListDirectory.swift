@@ -127,7 +127,8 @@ struct ListDirectory {
 }
 
 extension PropertyDemand {
-  /// The requested values as ranges, or `nil` if they cannot be represented as ranges.
+  /// The values that the demand allows, as ranges, or `nil` if they cannot be represented as
+  /// ranges.
   var ranges: [(lower: StoredValue?, upper: StoredValue?)]? {
     // A value such as NaN cannot be compared with any value, including itself.
     func isOrdered(_ value: StoredValue) -> Bool { value.order(to: value) == 0 }

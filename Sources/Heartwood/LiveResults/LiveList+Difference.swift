@@ -1,5 +1,5 @@
 extension LiveList {
-  /// The difference between equal lists of sections.
+  /// An empty difference between two lists of section names.
   static var none: CollectionDifference<String?> {
     [String?]().difference(from: [])
   }

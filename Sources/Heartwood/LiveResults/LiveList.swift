@@ -137,7 +137,7 @@ final class LiveList {
     }
   }
 
-  /// Returns an object in the given state of the list.
+  /// Returns an object that the list contains in the given state.
   ///
   /// If the object is not in memory, the method loads the object. If there is no row to load, the
   /// result is a fault.
@@ -152,7 +152,8 @@ final class LiveList {
     return object
   }
 
-  /// Returns objects in the given state of the list, after loading those that are not in memory.
+  /// Returns objects that the list contains in the given state, after loading those that are not in
+  /// memory.
   func objects(_ numbers: ArraySlice<ObjectNumber>, of state: ListState) -> [ManagedObject] {
     let missing = numbers.map { storeContext.resolved($0) }.filter {
       heldObject($0, of: state) == nil && storeContext.registeredObject($0) == nil

@@ -45,7 +45,7 @@ final class LiveQuery {
   private var plan: FetchPlan
   private let makePlan: () throws -> FetchPlan
   private let renumbered: RenumberedObjects
-  /// The number of renumberings reflected in the plan.
+  /// The value of `renumbered.changeCount` when the plan was last updated or checked.
   private var changeCount: Int
   /// A Boolean value that indicates whether the object numbers in the plan have changed since the
   /// list was fetched.
@@ -77,9 +77,9 @@ final class LiveQuery {
     showsDeletions =
       plan.usesRelationships && request.includesPendingChanges && storeContext.parent == nil
     // If the list is always refetched, each fetch applies the request's offset and limit, so the
-    // list must not apply them again.
+    // list must not apply them again. Also ignore a limit so large that no list can reach it,
+    // because computing with it could overflow.
     offset = fetchesAgain ? 0 : request.offset
-    // Ignore a limit that no list can reach.
     limit = fetchesAgain || (request.end ?? .max) > Self.maxLimitedEnd ? nil : request.limit
     wanted = Self.wanted(plan)
     page = { request.page(of: $0) }
@@ -231,8 +231,8 @@ final class LiveQuery {
     return Found(entries: entries, values: values)
   }
 
-  /// Returns the section values of the objects without unsaved changes, or an empty dictionary if
-  /// there are no sections.
+  /// Returns the stored section value of each object, ignoring unsaved changes, or an empty
+  /// dictionary if there are no sections.
   private func storedSectionValues(
     _ storeContext: ManagedObjectContext
   ) throws -> [ObjectNumber: StoredValue] {
@@ -258,7 +258,7 @@ extension ManagedObject {
   ///
   /// If the object is a fault, the method loads the object first.
   func columnValues() throws -> [StoredValue] {
-    // Load a fault first, because its properties contain only declared values.
+    // Load a fault first, because its properties contain only default values.
     source?.fire(self)
     guard let entity = entityDescription else { return [] }
     var values = entity.properties.map { _ in StoredValue.null }

@@ -27,8 +27,8 @@ struct ResultsEdits {
   ) {
     self.removed = removed.sorted { $0.position < $1.position }
     self.inserted = inserted.sorted { $0.position < $1.position }
-    // For each entry, compare the numbers of unmoved entries that precede it in the old list and in
-    // the new list. The entry could have stayed in place only if these numbers are equal.
+    // For each entry, compare how many unmoved entries precede it in the old list and in the new
+    // list. The entry could have stayed in place only if these counts are equal.
     let before = Dictionary(
       uniqueKeysWithValues: self.removed.enumerated().map { index, placed in
         (placed.entry.number, (placed: placed, gap: placed.position - index))

@@ -64,7 +64,7 @@ extension ResultsFeed {
     try storeContext.reread(objects.map(\.number), in: view)
   }
 
-  /// Returns a new list, after rereading the loaded objects that it contains.
+  /// Creates a list, and rereads the loaded objects that it contains.
   func newList(_ query: LiveQuery, _ view: StoreView) throws -> LiveList {
     let list = try LiveList(query, self)
     if storeContext.parent == nil {
@@ -76,13 +76,15 @@ extension ResultsFeed {
     return list
   }
 
-  /// Rereads the loaded objects that lists contain after the prepared changes.
+  /// Rereads the loaded objects that the lists will contain once the prepared changes are
+  /// committed.
   ///
   /// - Parameter numbers: The objects that may have changed, or `nil` for all objects.
   func rereadMembers(among numbers: Set<ObjectNumber>?, _ view: StoreView) throws {
     guard storeContext.parent == nil else { return }
     var members: Set<ObjectNumber> = []
-    // Skip the other lists, which have already reread their objects.
+    // Consider only refetched and windowed lists. All other lists have already reread their
+    // objects.
     for list in lists where list.mustFetch || list.query.isWindowed {
       members.formUnion(
         list.preparedMembers(among: numbers).filter { number in

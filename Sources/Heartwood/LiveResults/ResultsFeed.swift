@@ -23,8 +23,8 @@ final class ResultsFeed: ContextFollower {
   ///
   /// The value is `nil` for a deleted object.
   private var shown: [ObjectNumber: [StoredValue]?] = [:]
-  /// The unchanged objects that the lists show without relationships to objects that the context
-  /// has deleted.
+  /// The unchanged objects whose relationships, as shown by the lists, omit objects that the
+  /// context has deleted.
   private var hidingNumbers: Set<ObjectNumber> = []
   /// The objects that changed since the last update.
   private var changed: Set<ManagedObject> = []
@@ -101,7 +101,7 @@ final class ResultsFeed: ContextFollower {
 
   func recordChange(of object: ManagedObject, isRefreshed: Bool) {
     // Skip a refreshed object unless a list shows its unsaved changes. All other changes are found
-    // by comparing the rows of the two generations.
+    // by comparing the shown generation with the current one.
     if isRefreshed, shown[object.number] == nil { return }
     changed.insert(object)
   }
@@ -163,7 +163,7 @@ final class ResultsFeed: ContextFollower {
   /// The changes that an update has prepared, but not applied yet.
   private struct Update {
     let view: StoreView
-    /// The recorded changes covered by the update.
+    /// The objects whose recorded changes the update covers.
     let changed: Set<ManagedObject>
     /// The examined objects, or `nil` if all lists are refetched.
     let numbers: Set<ObjectNumber>?
@@ -183,7 +183,7 @@ final class ResultsFeed: ContextFollower {
     let recorded = changed
     do {
       update = try preparedUpdate(view)
-      // Keep later changes, because loading an object can change others in `awakeFromFetch`.
+      // Keep newer changes: loading an object may change others in its `awakeFromFetch`.
       changed = changed.count == update.changed.count ? [] : changed.subtracting(update.changed)
       try rereadMembers(among: update.numbers, view)
       // A fault that cannot be loaded records an error instead of throwing it.
@@ -261,8 +261,8 @@ final class ResultsFeed: ContextFollower {
     return notifications
   }
 
-  /// Returns the unchanged objects whose relationships omit objects deleted in the context, if a
-  /// query depends on them.
+  /// Returns the unchanged objects whose relationships omit objects deleted in the context, or an
+  /// empty dictionary if no query depends on such objects.
   private func objectsHidingDeletions(
     for queries: [LiveQuery]
   ) throws -> [ObjectNumber: ManagedObject] {
@@ -288,7 +288,7 @@ final class ResultsFeed: ContextFollower {
     for number: ObjectNumber, isHiding: Bool, _ storage: EntityStorage,
     _ directory: ListDirectory, _ view: StoreView
   ) throws -> [LiveList] {
-    // Neither the row nor the object has the values that are shown while relationships are hidden.
+    // Check all lists while deleted objects are hidden, as the shown values match no row or object.
     if directory.coversAll || isHiding || hidingNumbers.contains(number) { return directory.all }
     var search = ListDirectory.Search(directory)
     if let values = shown[number] ?? nil { search.add { values[$0] } }
@@ -363,7 +363,7 @@ final class ResultsFeed: ContextFollower {
 
   // MARK: Objects
 
-  /// Returns the shown values of an object with unsaved changes, or `nil` if it has none.
+  /// Returns the values to show for an object, or `nil` if it has no unsaved changes.
   private func state(
     of object: ManagedObject
   ) throws -> (number: ObjectNumber, values: [StoredValue]?)? {

@@ -46,8 +46,8 @@ final class ValueChanges {
     guard let storage = feed.storeContext.model.storage(of: number) else { return false }
     let object = feed.changedObject(number, query)
     if shown == nil, !isReadable {
-      // The lists show values from a row that can no longer be read. An unsaved edit always differs
-      // from such a value.
+      // The lists show values from a version of the row that can no longer be read. Treat any
+      // unsaved edit as a difference.
       let isEdited = object?.changes?.originals.isEmpty == false
       return try isEdited || wasWritten(number, storage)
     }
@@ -68,9 +68,9 @@ final class ValueChanges {
 
   /// Returns whether a row may have been written since the shown generation.
   ///
-  /// The feed calls this method when the shown generation is no longer readable. The result is
-  /// `true` if the row contains attributes that are derived from related objects, because
-  /// recomputing such an attribute does not change the version of the row.
+  /// This method is used when the shown generation is no longer readable. The result is `true` if
+  /// the row contains attributes that are derived from related objects, because recomputing such an
+  /// attribute does not change the version of the row.
   private func wasWritten(_ number: ObjectNumber, _ storage: EntityStorage) throws -> Bool {
     guard let shown = before?.snapshot?.generation, !number.isTemporary else { return false }
     if storage.entity.derived.contains(where: \.isOverRelationship) { return true }

@@ -23,7 +23,8 @@ extension ManagedObjectContext {
 
   /// Returns the point from which automatic merging starts when it is turned on.
   ///
-  /// A pinned context has not yet read the transactions after its generation.
+  /// For a pinned context, this is the pinned generation, because the context has not read any
+  /// later transactions yet.
   private func firstMerge() throws -> AutoMerge {
     guard case .at(let view) = pin else { return try newestMerge(store.snapshot()) }
     return try view.snapshot.map { try newestMerge($0) } ?? AutoMerge()
@@ -102,11 +103,11 @@ extension ManagedObjectContext {
     autoMerge = newest
   }
 
-  /// Rereads all loaded objects that have no unsaved changes, because other contexts may have
-  /// changed them.
+  /// Rereads all loaded objects that have no unsaved changes.
   ///
-  /// Without this step, a save that merges other contexts' changes to some objects would leave the
-  /// remaining objects inconsistent with the merged objects.
+  /// Other contexts may have changed these objects. Without this step, a save that merges other
+  /// contexts' changes to some objects would leave the remaining objects inconsistent with the
+  /// merged objects.
   ///
   /// - Complexity: Reads one row for each registered object that is not a fault.
   func refreshStale() {

@@ -279,8 +279,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Drops an edit to a relationship's members, because another context has already made the same
-  /// edit.
+  /// Drops an edit to a relationship's members after another context has made the same edit.
   private func cancel(
     _ member: ManagedObject, _ owner: ManagedObject, _ property: PropertyDescription,
     _ change: (inout MemberChanges) -> Void

@@ -18,7 +18,7 @@ public struct Derived: EntityRule {
   let attribute: AnyKeyPath
   let formula: DerivationFormula
 
-  /// Declares the derivation of an attribute.
+  /// Declares that `attribute` is computed by `derivation`.
   public init<Owner, Value>(
     _ attribute: KeyPath<Owner, Value>, _ derivation: Derivation<Owner, Value>
   ) {

@@ -1,4 +1,4 @@
-/// The description of an entity: its class's declarations, including inherited ones.
+/// A description of an entity, based on the declarations in its class and its superclasses.
 final class EntityDescription: @unchecked Sendable {
   // The `@unchecked` conformance is safe, because a single thread builds the schema, and entities
   // do not change afterwards.

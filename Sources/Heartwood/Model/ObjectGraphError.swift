@@ -56,7 +56,7 @@ public struct ObjectGraphError: Error, Sendable {
     public static let predicateSyntax = Kind(name: "predicateSyntax")
     /// A JSON element cannot be imported.
     ///
-    /// The message contains the path of the value.
+    /// The message contains the path to the invalid value.
     public static let invalidElement = Kind(name: "invalidElement")
     /// The `willSave` callbacks were still changing objects after 100 rounds.
     public static let saveDidNotConverge = Kind(name: "saveDidNotConverge")

@@ -22,7 +22,7 @@ final class PropertyDescription: Sendable {
   let options: PropertyOptions
   /// The value of the property in a new object.
   ///
-  /// If ``isVolatile`` is `true`, this is one of several possible values.
+  /// If ``isVolatile`` is `true`, this is only one of the possible values.
   let initialValue: StoredValue
   /// A Boolean value that indicates whether the initial value, such as `UUID()`, can differ between
   /// new objects.
@@ -95,7 +95,7 @@ final class PropertyDescription: Sendable {
 /// The position and the representation of a property in an object's memory.
 ///
 /// Unlike a property description, a memory field is not reference-counted. A loop over an object's
-/// properties therefore need not retain and release each property.
+/// properties therefore need not retain and release each description.
 struct MemoryField: Sendable {
   let slot: Int
   let offset: Int
@@ -107,7 +107,7 @@ struct PropertyOptions: @unchecked Sendable {
   // The conformance is `@unchecked`, because key paths are not `Sendable`. It is safe, because the
   // key path of an inverse captures no values and never changes.
   var storedName: String?
-  /// The property's name in its class, or `nil` if this is also the description's `name`.
+  /// The property's name in its class, or `nil` if that name equals the description's `name`.
   var declaredName: String?
   var renamedFrom: [String] = []
   var rules: [AttributeRule] = []

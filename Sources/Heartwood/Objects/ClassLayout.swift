@@ -45,9 +45,9 @@ enum ClassLayout {
 }
 
 // `Mirror` uses the following runtime functions too. `Mirror` itself is unsuitable, because it does
-// not provide offsets, and because a type can customise its mirror.
+// not provide offsets, and because types can customise their mirrors.
 
-/// The details of a field, as reported by the runtime, other than its type and offset.
+/// The details of a field that the runtime reports in addition to its type and offset.
 private struct FieldDetails {
   var name: UnsafePointer<CChar>?
   var free: (@convention(c) (UnsafePointer<CChar>?) -> Void)?

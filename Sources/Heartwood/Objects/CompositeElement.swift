@@ -1,4 +1,4 @@
-/// An element of a composite value's structure.
+/// An element of a composite value: a stored property of its structure.
 struct CompositeElement {
   /// The names on the path to the element, separated by ``CompositeDescription/separator``.
   let path: String

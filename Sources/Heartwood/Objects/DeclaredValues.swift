@@ -15,7 +15,8 @@ extension EntityDescription {
     hasVolatileDefaults ? try evaluating(declared, where: \.isVolatile) : declared
   }
 
-  /// Replaces the values of the selected properties with those of a new object.
+  /// Returns `values`, with the values of the selected properties replaced by those of a newly
+  /// created object.
   private func evaluating(
     _ values: [StoredValue], where isSelected: (PropertyDescription) -> Bool
   ) throws -> [StoredValue] {

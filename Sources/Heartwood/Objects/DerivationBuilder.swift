@@ -55,7 +55,7 @@ struct DerivationBuilder {
       destination: destination)
   }
 
-  /// Returns the property used by a derivation as its relationship or source attribute.
+  /// Returns the property that a derivation uses as its relationship or source attribute.
   private func named(
     _ keyPath: AnyKeyPath, of source: EntityDescription, for property: PropertyDescription,
     of entity: EntityDescription
@@ -67,7 +67,7 @@ struct DerivationBuilder {
     }
   }
 
-  /// Returns an error for each attribute that is derived from a derived attribute.
+  /// Returns an error for each attribute that is derived from another derived attribute.
   ///
   /// Such a derivation is not allowed, because the order in which the two attributes are computed
   /// would be undefined.

@@ -5,9 +5,9 @@
 /// only in a later version of the program, or the JSON of a type that has changed. In memory, such
 /// an attribute is `nil` or has its declared value.
 struct KeptValue {
-  /// The value in the row, which saves, predicates and comparisons use.
+  /// The value in the row, which is used for saving, predicates and comparisons.
   let stored: StoredValue
-  /// The value in memory, as long as the attribute has not been set.
+  /// The value that the attribute has in memory until it is set.
   let shown: StoredValue
 }
 
@@ -66,8 +66,10 @@ extension ManagedObject {
     keep(KeptValue(stored: value, shown: value), property)
   }
 
-  /// Records the values that the attributes have after `awakeFromFetch`, and discards each kept
-  /// value that equals the attribute's value in memory.
+  /// Updates the kept values after `awakeFromFetch` has returned.
+  ///
+  /// The method records the value that each attribute now has in memory. A kept value that equals
+  /// this value is discarded.
   final func updateKeptValues() {
     guard let keptValues, let entity = entityDescription else { return }
     for (slot, value) in keptValues {
@@ -87,7 +89,8 @@ extension ManagedObject {
     return (try? property.storage.value(at: memory + property.offset)) ?? .null
   }
 
-  /// Discards the kept value of an attribute unless the attribute's value in memory is unchanged.
+  /// Discards an attribute's kept value if the attribute's value in memory has changed since the
+  /// stored value was kept.
   final func discardKeptValueIfSet(of property: PropertyDescription) {
     guard let kept = keptValues?[property.slot],
       !shownValue(of: property).isIdentical(to: kept.shown)
@@ -102,7 +105,7 @@ extension ManagedObject {
     for slot in keptValues.keys { discardKeptValueIfSet(of: entity.properties[slot]) }
   }
 
-  /// Discards the kept value of an attribute that was set.
+  /// Discards an attribute's kept value, if any.
   final func discardKeptValue(of property: PropertyDescription) {
     keptValues?[property.slot] = nil
     if keptValues?.isEmpty == true { keptValues = nil }

@@ -21,8 +21,8 @@ nonisolated open class ManagedObject: Hashable, Identifiable, Observable {
   /// The extra work required for each property access.
   ///
   /// For most objects, this set is empty.
-  // Every property access reads some of the stored variables, so they skip exclusivity checks to
-  // save time. Skipping the checks is safe, because only the object's thread writes the variables,
+  // Every property access reads some of the stored variables, so exclusivity checks are turned off
+  // for them to save time. Doing so is safe, because only the object's thread writes the variables,
   // and no other code runs during an access. An object that is not in a context starts with
   // `.writing`, because its insertion may depend on which properties were set.
   @exclusivity(unchecked) @usableFromInline final var hooks: AccessHooks = .writing
@@ -65,9 +65,9 @@ nonisolated open class ManagedObject: Hashable, Identifiable, Observable {
     if changes != nil || entityDescription?.relationships.isEmpty == false { releaseChain() }
   }
 
-  /// The stored name and the rules of the class.
+  /// The name of the class in the store, and the rules of the class.
   ///
-  /// By default, the stored name is the name of the class, and there are no rules.
+  /// The default is the name of the class itself, without any rules.
   open class var entity: Entity { Entity(String(describing: self)) }
 
   // MARK: State

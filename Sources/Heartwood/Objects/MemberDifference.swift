@@ -47,8 +47,9 @@ struct MemberDifference {
 
   /// Compares two sets.
   ///
-  /// - Parameter hashed: The objects that were hashed during the mutation, or `nil` if they are
-  ///   unknown. Only these objects can have been added to the set.
+  /// - Parameter hashed: The objects that were hashed while the set was being changed, or `nil` if
+  ///   they are unknown. Inserting an object into a set hashes it, so no other object can have been
+  ///   added.
   /// - Complexity: O(hashed) if all added and removed objects were hashed; otherwise O(members).
   init(
     from old: Set<ManagedObject>, to new: Set<ManagedObject>, hashed: [ObjectIdentifier]?
@@ -156,7 +157,7 @@ enum ObjectSearch {
 }
 
 extension UnsafeBufferPointer where Element == ManagedObject {
-  /// The addresses of the objects, as an array of words.
+  /// A pointer to the addresses of the objects, each of which is one machine word.
   fileprivate var addresses: UnsafePointer<UInt>? {
     baseAddress.map { UnsafeRawPointer($0).assumingMemoryBound(to: UInt.self) }
   }

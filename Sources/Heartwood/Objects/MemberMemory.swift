@@ -1,19 +1,19 @@
 /// Methods that access the members of to-many relationships in an object's memory.
 ///
-/// A list or set of a subclass of ``ManagedObject`` has the same memory layout as a list or set of
-/// ``ManagedObject``. This code therefore accesses the collection directly, because a conversion
-/// would allocate a new collection.
+/// Lists and sets of a ``ManagedObject`` subclass have the same memory layout as lists and sets of
+/// ``ManagedObject``. This code accesses the collection in place, because a conversion would
+/// allocate a new collection.
 extension ManagedObject {
   /// Returns a pointer to the members of the ordered relationship at the given offset.
   ///
-  /// The pointer points to `nil` if the members are not loaded.
+  /// The pointee is `nil` if the members are not loaded.
   private func listLocation(at offset: Int) -> UnsafeMutablePointer<[ManagedObject]?> {
     (memory + offset).assumingMemoryBound(to: [ManagedObject]?.self)
   }
 
   /// Returns a pointer to the members of the unordered relationship at the given offset.
   ///
-  /// The pointer points to `nil` if the members are not loaded.
+  /// The pointee is `nil` if the members are not loaded.
   private func setLocation(at offset: Int) -> UnsafeMutablePointer<Set<ManagedObject>?> {
     (memory + offset).assumingMemoryBound(to: Set<ManagedObject>?.self)
   }
@@ -82,7 +82,8 @@ extension ManagedObject {
   ///
   /// If the members are not loaded, this method does nothing.
   ///
-  /// - Parameter position: The position in an ordered relationship. The default is the end.
+  /// - Parameter position: The position at which to insert the member into an ordered relationship.
+  ///   The default is the end of the list.
   final func insertMember(
     _ member: ManagedObject, at position: Int? = nil, _ property: PropertyDescription
   ) {

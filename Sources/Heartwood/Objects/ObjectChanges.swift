@@ -7,8 +7,8 @@ final class ObjectChanges {
   var count = 0
   /// The members that were added to or removed from each to-many relationship, keyed by slot.
   var members: [Int: MemberChanges] = [:]
-  /// The state of the row on which changes from a child context are based, or `nil` if no change is
-  /// based on a state older than the object's version.
+  /// The older state of the row on which changes from a child context are based, or `nil` if all
+  /// changes are based on the object's current version.
   var earlierState: EarlierState?
   /// The slots of the properties that were set in a new object.
   ///
@@ -43,7 +43,7 @@ final class ObjectChanges {
   var isEmpty: Bool { originals.isEmpty && members.isEmpty }
 }
 
-/// An older state of a row than the one that the context has read.
+/// A state of a row that is older than the one that the context has read.
 ///
 /// A child context had read this older state when it changed the object.
 struct EarlierState {
@@ -70,7 +70,7 @@ struct MemberChanges {
 
   init(base: [ManagedObject]? = nil) { self.base = base }
 
-  /// All objects that the changes refer to.
+  /// All objects to which the changes refer.
   var all: [ManagedObject] { added.map { $0 } + removed.map { $0 } + (base ?? []) }
 
   /// A Boolean value that indicates whether no member was added or removed.

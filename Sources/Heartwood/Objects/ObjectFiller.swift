@@ -141,7 +141,7 @@ final class ObjectFiller: Sendable {
     }
   }
 
-  /// Sets a property to its value in `constants` because its field has no value in the record.
+  /// Sets a property whose field has no value in the record to its value in `constants`.
   private func fillHole(_ field: Int, _ object: ManagedObject) throws {
     guard let property = properties[field] else { return }
     try object.setStoredValue(constants[property.slot], property)

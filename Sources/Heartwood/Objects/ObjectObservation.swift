@@ -49,7 +49,7 @@ final class ObjectObservation {
   /// Notifies the observers of a property if the current value differs from the value that they
   /// read.
   ///
-  /// The value that they read is discarded after the notification.
+  /// The value that they read is discarded when they are notified.
   ///
   /// - Complexity: O(1). After a notification, no values are compared until an observer reads the
   ///   property again.
@@ -95,18 +95,18 @@ extension ManagedObject {
   /// Makes the object report reads and writes to observers.
   final func becomeObservable() { hooks.formUnion([.observed, .reading, .writing]) }
 
-  /// Reports a change to a property or its members to the context, if the object is observed.
+  /// Notifies the context of a change to a property or its members, if the object is observed.
   final func notifyIfObserved(_ property: PropertyDescription) {
     if hooks.contains(.observed) { source?.didChange(self, property) }
   }
 
-  /// Reports to the context that the property at the given offset was read.
+  /// Notifies the context that the property at the given offset was read.
   final func didRead(at offset: Int) {
     guard let property = entityDescription?.property(at: offset) else { return }
     source?.didRead(self, property)
   }
 
-  /// Reports to the context that the property at the given offset was set.
+  /// Notifies the context that the property at the given offset was set.
   @usableFromInline
   final func didWrite(at offset: Int) {
     guard let property = entityDescription?.property(at: offset) else { return }

@@ -27,8 +27,9 @@ protocol ObjectSource: AnyObject {
   func relate(_ object: ManagedObject, _ property: PropertyDescription, to members: [ManagedObject])
   /// Sets an unordered to-many relationship and its inverse.
   ///
-  /// - Parameter hashed: The objects that were hashed during the mutation, or `nil` if they are
-  ///   unknown. Only these objects can have been added to the set.
+  /// - Parameter hashed: The objects that were hashed while the set was being changed, or `nil` if
+  ///   they are unknown. Inserting an object into a set hashes it, so no other object can have been
+  ///   added.
   func relate(
     _ object: ManagedObject, _ property: PropertyDescription, to members: Set<ManagedObject>,
     hashed: [ObjectIdentifier]?)

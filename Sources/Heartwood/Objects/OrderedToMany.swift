@@ -13,7 +13,7 @@ public struct OrderedToMany<Destination: ManagedObject> {
 
   /// Declares a list of related objects.
   ///
-  /// If the relationship has an inverse, the inverse is declared at the other end.
+  /// If the relationship has an inverse, declare the inverse at the other end.
   public init() {
     guard PropertyRecorder.isRecording else { return }
     PropertyRecorder.recordWrapper(Self.self, PropertyOptions(deleteRule: .nullify))
@@ -25,7 +25,8 @@ public struct OrderedToMany<Destination: ManagedObject> {
   ///   - inverse: The relationship at the other end, which is always kept consistent with this
   ///     relationship.
   ///   - renamedFrom: The names of the relationship in earlier versions of the model.
-  ///   - deleteRule: What happens to the related objects when this object is deleted.
+  ///   - deleteRule: The rule that determines what happens to the related objects when this object
+  ///     is deleted.
   public init(
     inverse: PartialKeyPath<Destination>? = nil, renamedFrom: String...,
     deleteRule: DeleteRule = .nullify
@@ -115,8 +116,8 @@ extension ManagedObject {
     return members
   }
 
-  /// Loads and returns the members of the ordered relationship at the given offset, for an in-place
-  /// mutation.
+  /// Loads and returns the members of the ordered relationship at the given offset so that they can
+  /// be mutated in place.
   @usableFromInline
   final func beginChangingList(at offset: Int) -> [ManagedObject] {
     loadMembers(at: offset, areRead: false)

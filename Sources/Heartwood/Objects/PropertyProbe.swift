@@ -10,7 +10,7 @@ final class PropertyProbe: ObjectSource {
   private var path: [(entity: EntityDescription, property: PropertyDescription)] = []
   /// The prototype whose property was read last.
   private var owner: ManagedObject?
-  /// A property, and the value that it has in every prototype.
+  /// A property, and the value to give it in every prototype.
   private var sample: (property: PropertyDescription, value: StoredValue)?
   private var prototypes: [ManagedObject] = []
   private let space = ManagedObjectID.Space(store: UUID(), entityNames: [:])
@@ -104,7 +104,8 @@ final class PropertyProbe: ObjectSource {
     probe.path.append((entity, property))
     probe.owner = object
     if let sample = probe.sample, sample.property === property {
-      // A type with few values may reject the sample. The property then keeps its value.
+      // Ignore any error. A type with only a few valid values may reject the sample, and the
+      // property then keeps its value.
       try? property.storage.setValue(sample.value, at: object.memory + property.offset)
     }
   }

@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// A recorder of the property wrappers in an object created by the schema.
+/// A recorder of the property wrappers in the objects that the schema creates.
 ///
 /// Wrappers register when they are initialised. The wrappers of a subclass register before those of
 /// its superclass. The wrappers of a single class register in declaration order. The options of a

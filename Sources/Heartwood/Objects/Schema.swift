@@ -28,7 +28,7 @@ public struct Schema: Sendable {
   public let removing: Set<String>
   let content: Content
 
-  /// Creates the schema of the given classes.
+  /// Creates a schema from the given classes.
   ///
   /// - Parameters:
   ///   - version: The version of the model.
@@ -41,7 +41,7 @@ public struct Schema: Sendable {
     self.init(version: version, removing: removing, types: types)
   }
 
-  /// Creates the schema of the classes in an array.
+  /// Creates a schema from an array of classes.
   public init(version: Int = 1, removing: Set<String> = [], types: [ManagedObject.Type]) {
     self.version = version
     self.removing = removing
@@ -49,14 +49,14 @@ public struct Schema: Sendable {
     content = builder.content(of: types)
   }
 
-  /// Creates the schema of a store from the store's recorded model, without using classes.
+  /// Creates a store's schema from the store's recorded model, without using classes.
   init(version: Int, content: Content) {
     self.version = version
     self.content = content
     removing = []
   }
 
-  /// The result of inspecting the classes.
+  /// The entities found by inspecting the classes, and any errors in the classes.
   final class Content: Sendable {
     let entities: [EntityDescription]
     /// The errors found in the classes.

@@ -9,7 +9,7 @@ struct SchemaBuilder {
 
   /// Returns the content of a schema with the given classes.
   ///
-  /// The content consists of the entities of the classes, of their superclasses, and of all classes
+  /// The content consists of the entities for the classes, their superclasses, and all classes
   /// reachable through relationships. The content also includes the errors found in these classes.
   mutating func content(of types: [ManagedObject.Type]) -> Schema.Content {
     for type in types { add(type) }
@@ -293,7 +293,8 @@ struct SchemaBuilder {
     for property in entity.ownProperties where !property.options.rules.isEmpty {
       do {
         let slots = [try property.indexableSlot()]
-        // Do not add an index for a unique attribute, because its constraint already has an index.
+        // If the attribute is both unique and indexed, add only a unique index, which serves both
+        // purposes. If the entity's rules already declare a suitable index, add none.
         let isUnique = property.options.rules.contains(.unique)
         let isDeclared = entity.indexes.contains {
           $0.entity === entity && $0.slots == slots && ($0.isUnique || !isUnique)

@@ -15,7 +15,7 @@ public struct ToMany<Destination: ManagedObject> {
 
   /// Declares a set of related objects.
   ///
-  /// If the relationship has an inverse, the inverse is declared at the other end.
+  /// If the relationship has an inverse, declare the inverse at the other end.
   public init() {
     guard PropertyRecorder.isRecording else { return }
     PropertyRecorder.recordWrapper(Self.self, PropertyOptions(deleteRule: .nullify))
@@ -27,7 +27,8 @@ public struct ToMany<Destination: ManagedObject> {
   ///   - inverse: The relationship at the other end, which is always kept consistent with this
   ///     relationship.
   ///   - renamedFrom: The names of the relationship in earlier versions of the model.
-  ///   - deleteRule: What happens to the related objects when this object is deleted.
+  ///   - deleteRule: The rule that determines what happens to the related objects when this object
+  ///     is deleted.
   public init(
     inverse: PartialKeyPath<Destination>? = nil, renamedFrom: String...,
     deleteRule: DeleteRule = .nullify

@@ -13,7 +13,7 @@ public struct ToOne<Destination: ManagedObject> {
 
   /// Declares a reference.
   ///
-  /// If the relationship has an inverse, the inverse is declared at the other end.
+  /// If the relationship has an inverse, declare the inverse at the other end.
   public init() {
     guard PropertyRecorder.isRecording else { return }
     PropertyRecorder.recordWrapper(Self.self, PropertyOptions(deleteRule: .nullify))
@@ -25,7 +25,8 @@ public struct ToOne<Destination: ManagedObject> {
   ///   - inverse: The relationship at the other end, which is always kept consistent with this
   ///     relationship.
   ///   - renamedFrom: The names of the relationship in earlier versions of the model.
-  ///   - deleteRule: What happens to the related object when this object is deleted.
+  ///   - deleteRule: The rule that determines what happens to the related object when this object
+  ///     is deleted.
   public init(
     inverse: PartialKeyPath<Destination>? = nil, renamedFrom: String...,
     deleteRule: DeleteRule = .nullify

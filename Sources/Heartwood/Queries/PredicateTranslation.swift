@@ -132,7 +132,7 @@ final class PredicateTranslation {
 
   func property(_ keyPath: AnyKeyPath, of root: Any) throws -> QueryExpression {
     let rootType = Swift.type(of: keyPath).rootType
-    // Check for a composite type last, because casting to a protocol takes longer.
+    // Check for a composite type last, because casting to a protocol is slow.
     let isOfObject = rootType is ManagedObject.Type
     // Translate a key path from a composite attribute to one of its elements.
     if !isOfObject, rootType is any CompositeValue.Type, let node = root as? any PathNode,

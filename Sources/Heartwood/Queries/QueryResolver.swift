@@ -228,7 +228,7 @@ final class QueryResolver {
     return try body()
   }
 
-  /// Ensures that scopes also have room for the variables of other expressions.
+  /// Ensures that scopes have room for at least `count` variables.
   func reserve(variableCount count: Int) { variableCount = max(variableCount, count) }
 
   /// Records that the predicate depends on objects of an entity.

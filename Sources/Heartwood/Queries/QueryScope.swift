@@ -15,14 +15,14 @@ final class QueryScope {
   /// The value of a variable is the current element of the collection that the variable iterates
   /// over.
   var variables: [StoredValue]
-  /// The text searches that have been evaluated in the view.
+  /// The text searches that have been evaluated in the view, keyed by the identity of the search.
   private var textRuns: [ObjectIdentifier: TextRun] = [:]
 
   // The subject, which is the fetched object being tested, is either a record with its entity or an
   // object in memory. Neither the entity nor the object is retained, because reference counting
   // would take longer than reading a record; both outlive the closure that uses them. The
-  // properties below can skip exclusivity checks, because only one thread uses a scope and runs one
-  // closure at a time.
+  // properties below can skip exclusivity checks, because a scope is used by only one thread, which
+  // runs one closure at a time.
   @exclusivity(unchecked) private var record: RecordView?
   @exclusivity(unchecked) private unowned(unsafe) var storage: EntityStorage?
   @exclusivity(unchecked) private var entityNumber = 0
@@ -101,9 +101,9 @@ final class QueryScope {
     return value
   }
 
-  /// Updates a location to match the layout of the subject's record.
+  /// Updates `location` to match the layout of the subject's record.
   ///
-  /// - Returns: `false` if the location cannot be updated because there is no entity; otherwise,
+  /// - Returns: `false`, with `location` unchanged, if the record's entity is unknown; otherwise,
   ///   `true`.
   @inline(__always)
   private func find(_ location: PropertyLocation, in record: RecordView) -> Bool {

@@ -1,4 +1,4 @@
-/// A cursor over the rows that match a part of a text query, in ascending order.
+/// A cursor over the rows that match part of a text query, in ascending order.
 ///
 /// The properties skip exclusivity checks, because cursors are used for every row. Skipping the
 /// checks is safe, because each cursor is used by only one thread.
@@ -20,12 +20,13 @@ class TextCursor {
   }
 }
 
-/// A cursor over the rows that contain given terms, with the frequency of the terms in each row.
+/// A cursor over the rows that contain certain terms, which also provides the terms' frequency in
+/// each row.
 class TextLeafCursor: TextCursor {
-  /// The total weight of the positions in the current row.
+  /// The total weight of the terms' occurrences in the current row.
   @exclusivity(unchecked) final var frequency = 0
 
-  /// Returns the positions in the current row, in ascending order.
+  /// Returns the positions at which the terms occur in the current row, in ascending order.
   func positions() throws -> [UInt32] { [] }
 }
 
@@ -249,11 +250,13 @@ final class TextUnion: TextCursor {
 /// The rows that contain at least one of several terms.
 struct TextRowList {
   fileprivate(set) var rows: [Int64] = []
-  /// The total weight of the positions in each row.
+  /// The total weight of the terms' occurrences in each row.
   ///
-  /// The array is empty if there are no positions.
+  /// The array is empty if the list was created from row numbers alone.
   fileprivate(set) var frequencies: [Int] = []
-  /// The positions in each row, in ascending order, if they are needed.
+  /// The positions at which the terms occur, in ascending order, keyed by row.
+  ///
+  /// The dictionary is empty if the positions are not needed.
   fileprivate(set) var positions: [Int64: [UInt32]] = [:]
   /// The number of rows in which any attribute contains one of the terms.
   private(set) var count = 0

@@ -1,6 +1,6 @@
 /// The evaluation of a text search in one view of a store.
 final class TextRun {
-  /// The rows of one entity.
+  /// The data needed to search the rows of one entity.
   private struct Part {
     let storage: EntityStorage
     let reader: TextIndexReader
@@ -36,7 +36,7 @@ final class TextRun {
   private let search: TextSearch
   private let view: StoreView
   private let parts: [Part]
-  /// The number of objects that contain each leaf.
+  /// The number of objects that contain each leaf of the query.
   private let leafCounts: [Int]
   private var known: (numbers: [ObjectNumber], scores: [Double])?
 
@@ -251,7 +251,7 @@ final class TextRun {
     private let run: TextRun
     private let part: Part
     private(set) var cursor: TextCursor?
-    /// The leaves that contribute to the relevance, in the order of their positions.
+    /// The query leaves that contribute to the relevance, in ascending order of their indices.
     ///
     /// Each leaf has a cursor that is at or before the current row.
     private(set) var scored: [(leaf: Int, cursor: TextLeafCursor)] = []
@@ -320,7 +320,8 @@ final class TextRun {
       }
     }
 
-    /// Returns a cursor over the rows that contain all of the words at positions that pass a test.
+    /// Returns a cursor over the rows that contain all of `words` at positions that satisfy
+    /// `accepts`.
     private mutating func together(
       _ words: [TextSearchTree.Word],
       _ accepts: @escaping ((Int) throws -> [UInt32]) throws -> Bool
@@ -356,9 +357,10 @@ final class TextRun {
 }
 
 extension TextSearchTree {
-  /// Returns whether the cursor of a scored leaf never skips a matching row that contains the leaf.
+  /// Returns whether matching and scoring can share the leaves' cursors.
   ///
-  /// The result is `true` if all alternatives are leaves.
+  /// Sharing requires that a leaf's cursor never skips a matching row that contains the leaf. This
+  /// is guaranteed only if the operands of every OR and NOT are leaves.
   fileprivate static func isFlat(_ node: Node) -> Bool {
     switch node {
     case .leaf, .phrase, .near: true

@@ -99,8 +99,8 @@ package struct RecordView {
     return text
   }
 
-  /// Returns whether the value of a string field equals `text`, by the rules of Swift's string
-  /// comparison.
+  /// Returns whether the value of a string field equals `text`, according to the rules of Swift's
+  /// string comparison.
   ///
   /// - Parameter bytes: The UTF-8 bytes of `text`.
   /// - Precondition: The field has a value.

@@ -38,8 +38,8 @@ extension RawSpan {
     return Int64(bitPattern: bits ^ 1 << 63)
   }
 
-  /// Returns the row at the end of a text block's key, or `nil` if the key does not begin with
-  /// `prefix`.
+  /// Returns the row ID at the end of a posting block's key, or `nil` if the key does not consist
+  /// of `prefix` and a row ID.
   func blockRow(_ prefix: [UInt8]) throws(StorageError) -> Int64? {
     guard byteCount == prefix.count + 8, withUnsafeBytes({ $0.starts(with: prefix) }) else {
       return nil

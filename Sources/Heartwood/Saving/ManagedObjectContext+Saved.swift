@@ -88,7 +88,7 @@ extension ManagedObjectContext {
     _ object: ManagedObject, _ change: RowChange, _ base: UInt64, readsMembers: Bool
   ) {
     guard !object.isFault else {
-      // Clear the edits. A fault can have edits only while it has no row, and the save has inserted
+      // Clear the edits. Only a fault without a row can have edits, and the save has now inserted
       // the row.
       object.state.remove(.updated)
       object.changes = nil

@@ -69,8 +69,8 @@ extension ManagedObjectContext {
       request = running
     }
     guard let request else { return }
-    // After the save, unsaved changes are relative to the new generation. Within a transaction, the
-    // new generation does not exist yet.
+    // From now on, unsaved changes are relative to the new generation. Within a transaction, that
+    // generation does not exist yet.
     if case .within = pin {} else { recordRead(generation) }
     let hadChanges = hasOwnChanges
     let counts = "\(inserted.count) new, \(updated.count) changed, \(deleted.count) deleted"

@@ -106,7 +106,7 @@ struct MemberEdit {
   var added: [ObjectNumber] = []
   /// The members to remove.
   var removed: [ObjectNumber] = []
-  /// This context's members of an ordered relationship, or `nil` if they are not known.
+  /// The members of an ordered relationship in this context, or `nil` if they are not known.
   var mine: [ObjectNumber]?
   /// The members that this context originally read, or `nil` if they are not known.
   var base: [ObjectNumber]?

@@ -14,8 +14,8 @@ extension RowChanges {
     /// A closure that returns whether delete rules ignore a related object, or `nil` if delete
     /// rules apply to all related objects.
     ///
-    /// Delete rules ignore objects that the caller handles itself. The closure also applies to the
-    /// consequences of the deletion.
+    /// Delete rules ignore objects that the caller handles itself. The closure is also used for
+    /// deletions that follow from this one.
     var isExempt: ((ObjectNumber) throws -> Bool)?
     /// A Boolean value that indicates whether the save has already reported that objects in memory
     /// prevent the deletion.
@@ -120,7 +120,7 @@ extension RowChanges {
       in: model.memberKeyspace(property, of: storage.entity), of: number)
   }
 
-  /// Removes a deleted row from the relationship of a related object.
+  /// Removes the deleted row `number` from the relationship `property` of the object `other`.
   private func forget(
     _ number: ObjectNumber, at other: ObjectNumber, _ property: PropertyDescription
   ) throws {

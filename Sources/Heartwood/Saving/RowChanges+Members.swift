@@ -43,7 +43,8 @@ struct ListEdits {
   }
 }
 
-/// Updates to-many relationships, keeps both sides consistent and merges the orders of lists.
+/// Updates to-many relationships, keeps both sides consistent and merges changes to the order of
+/// lists.
 extension RowChanges {
   /// Adds and removes members on both sides of each relationship, and writes the order of ordered
   /// relationships.

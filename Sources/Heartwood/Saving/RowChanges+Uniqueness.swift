@@ -33,8 +33,8 @@ extension RowChanges {
 
   /// Merges new objects into the rows with the same unique values, and reports conflicts.
   ///
-  /// - Parameter requested: The requested changes. The consequences of these changes do not affect
-  ///   unique values.
+  /// - Parameter requested: The changes that the caller requested. Changes that follow from them,
+  ///   such as cascades, are not included, because they never change unique values.
   /// - Precondition: All deletions have been performed.
   /// - Complexity: Each changed row requires one read per unique constraint.
   func resolveUniqueConstraints(of requested: [RowChange]) throws {
@@ -78,7 +78,8 @@ extension RowChanges {
     if let known = owners[key] { return .change(known) }
     guard let stored = try rows.owner(index, values(), key.key) else { return nil }
     guard let other = known(stored) else { return .stored(stored) }
-    // Check the row, because the transaction may have deleted it or given it another value.
+    // Check the row found in the store, because the transaction may have deleted it or given it
+    // another value.
     guard !other.isDeleted,
       uniqueKeys(other.storage, other.after).contains(where: { $0.key == key })
     else { return nil }
@@ -163,9 +164,9 @@ extension RowChanges {
     }
   }
 
-  /// Merges the values of a new object into an existing row.
+  /// Merges a new object's values into an existing row.
   ///
-  /// The merge policy determines which values of the object replace the values of the row.
+  /// The merge policy determines which of the object's values replace those of the row.
   private func merge(_ new: RowChange, into row: RowChange) throws {
     row.isAdjusted = true
     row.isOfObject = row.isOfObject || new.isOfObject

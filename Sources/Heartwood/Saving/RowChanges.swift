@@ -19,7 +19,7 @@ final class RowChanges {
   @exclusivity(unchecked) private(set) var list: [RowChange] = []
   /// The first `tableCount` changes in `list`, keyed by row number.
   @exclusivity(unchecked) private var table = NumberTable<RowChange>()
-  /// The number of changes that are in the table.
+  /// The number of changes in the table.
   @exclusivity(unchecked) private var tableCount = 0
   /// The rows into which new objects were merged, keyed by the numbers that the objects would have
   /// had.
@@ -80,7 +80,7 @@ final class RowChanges {
     tableCount = count
   }
 
-  /// Adds the missing changes to the table.
+  /// Adds the remaining changes in `list` to the table.
   private func completeTable() {
     while tableCount < list.count {
       table[list[tableCount].number] = list[tableCount]

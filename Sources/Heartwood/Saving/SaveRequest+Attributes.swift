@@ -1,7 +1,7 @@
 /// Writes updates that affect only attributes of the updated rows.
 extension SaveRequest {
-  /// A Boolean value that indicates whether the updates in this save neither affect other rows nor
-  /// depend on other rows.
+  /// A Boolean value that indicates whether the updates in this save neither affect nor depend on
+  /// other rows.
   ///
   /// The updated rows can then be written one by one, without determining consequences. If the save
   /// also inserts objects, their entities must be isolated. Otherwise, a new object could be merged

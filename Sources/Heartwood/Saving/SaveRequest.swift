@@ -346,8 +346,8 @@ struct SaveRequest {
     var won: [Int] = []
     var lost: [Int] = []
     for (slot, base) in edits {
-      // This context's value may equal the base, because the base may be older than the version
-      // that was read.
+      // If the policy prefers this context's edits, ignore an edit that equals its base. The base
+      // may be older than the version that was read.
       let isWon =
         winsAll ? !mine[slot].isIdentical(to: base) : theirs[slot].isIdentical(to: base)
       if isWon {

@@ -1,5 +1,5 @@
-/// Recomputes derived attributes in existing rows if a migration adds the attributes or changes how
-/// they are derived.
+/// Recomputes derived attributes in existing rows when a migration adds the attributes or changes
+/// how they are derived.
 struct DerivedAttributeMigration {
   let step: MigrationStep
 
@@ -11,11 +11,11 @@ struct DerivedAttributeMigration {
     }
   }
 
-  /// Returns the derived attributes of an entity that must be recomputed.
+  /// Returns the derived attributes that must be recomputed in an entity's rows.
   ///
   /// An attribute must be recomputed if its derivation is new or has changed. It must also be
-  /// recomputed if its source objects may belong to entities removed by the migration. For a new
-  /// entity, nothing needs to be recomputed.
+  /// recomputed if its source objects may belong to entities removed by the migration. A new entity
+  /// has no rows yet, so none of its attributes need to be recomputed.
   func changed(_ storage: EntityStorage) throws -> [DerivedAttribute] {
     guard let known = step.known(storage), let own = step.stored.entity(storage.number) else {
       return []

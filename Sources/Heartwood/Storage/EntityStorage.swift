@@ -1,7 +1,8 @@
-/// The location of an entity's objects in a store, with methods for encoding and decoding records.
+/// An entity's keyspaces and record layouts in a store, with methods for encoding and decoding
+/// records.
 final class EntityStorage: Sendable {
   let entity: EntityDescription
-  /// The class of the objects, or `nil` if the class is not a subclass of `ManagedObject`.
+  /// The class of the entity's objects, or `nil` if the class is not a subclass of `ManagedObject`.
   let objectType: ManagedObject.Type?
   /// The number of the entity in the store.
   let number: Int
@@ -33,7 +34,7 @@ final class EntityStorage: Sendable {
   let relationshipKeyspaces: [String?]
   /// The variable-length attributes.
   let variableColumns: [PropertyDescription]
-  /// The attributes of a deleted object that are kept in the history.
+  /// The attributes whose values are kept in the history when an object is deleted.
   ///
   /// These are the attributes that the model declares as preserved, and a unique attribute that
   /// identifies the object to readers of the history.
@@ -57,7 +58,7 @@ final class EntityStorage: Sendable {
   /// The slots of the attributes that are not part of any unique index.
   ///
   /// If the entity has a to-one relationship without an inverse, the set is empty, because saving
-  /// an object of the entity also clears references to deleted objects.
+  /// one of its objects also clears the object's references to deleted objects.
   let independentSlots: SlotSet
   /// The keyspaces of the indexes declared by the entity itself, in the order of the indexes.
   let indexKeyspaces: [String]
@@ -167,7 +168,7 @@ final class EntityStorage: Sendable {
     return field < 0 ? nil : field
   }
 
-  /// Returns the value to use for a property that has no value in a record of the given layout.
+  /// Returns the value to use for a property when a record of the given layout has no value for it.
   func constant(of slot: Int, layout: Int) -> StoredValue { constants[layout][slot] }
 
   /// Returns the name of the property with the given number in the store, or `nil` if the class no

@@ -89,8 +89,8 @@ extension StoredValue {
     case .integer(let value): encoder.append(value)
     case .largeInteger(let value): encoder.append(value)
     case .double(bits: let bits): encoder.append(Double(bitPattern: bits))
-    // Count seconds from the start of 2001, as the stored value does. Converting to another
-    // reference date would round the number.
+    // Keep the reference date of the stored value, which is the start of 2001. Converting to
+    // another reference date would round the number.
     case .date(bits: let bits): encoder.append(Double(bitPattern: bits))
     case .uuid(let high, let low): encoder.append(uuid: (high, low))
     case .string(let text): encoder.append(text.composed)

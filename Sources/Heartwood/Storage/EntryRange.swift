@@ -21,14 +21,14 @@ struct EntryRange: Hashable {
     max(lower.bytes.count, upper?.bytes.count ?? 0) < EntryKey.prefixByteCount
   }
 
-  /// Creates the range of the entries whose keys begin with the given values.
+  /// Creates a range that contains the entries whose keys begin with the given values.
   init(_ values: [StoredValue]) {
     lower = Self.start(EntryKey.key(values))
     upper = values.isEmpty ? nil : Self.end(of: values)
   }
 
-  /// Creates the range of the index entries that have the given values for all attributes of the
-  /// index.
+  /// Creates a range that contains the index entries with the given values, which must include a
+  /// value for each of the index's attributes.
   init(_ values: [StoredValue], ofAllIn index: IndexDescription) {
     guard EntryKey.isShortened(values, isUnique: index.isUnique) else {
       self.init(values)
@@ -38,8 +38,8 @@ struct EntryRange: Hashable {
     self.init(lower: Key(unverified: start), upper: Key.successor(of: start))
   }
 
-  /// Creates the range of the entries whose keys begin with the given values and continue with a
-  /// value from `first` to `last`.
+  /// Creates a range that contains the entries whose keys begin with the given values and continue
+  /// with a value from `first` to `last`.
   ///
   /// If `first` or `last` is `nil`, the range has no bound at that end. Entries that continue with
   /// `nil` are always excluded.
@@ -51,8 +51,8 @@ struct EntryRange: Hashable {
     upper = last.map { Self.end(of: values + [$0]) } ?? EntryRange(values).upper
   }
 
-  /// Creates the range of the entries whose keys begin with the given values and continue with a
-  /// string that starts with `text`.
+  /// Creates a range that contains the entries whose keys begin with the given values and continue
+  /// with a string that starts with `text`.
   init(_ values: [StoredValue], text: String) {
     lower = Self.start(EntryKey.key(values + [.string(text)]))
     upper = Key.successor(of: lower.bytes)
@@ -60,7 +60,7 @@ struct EntryRange: Hashable {
 
   /// Returns the lowest key that an entry can have if its complete key begins with `key`.
   ///
-  /// The entry's actual key may be shortened.
+  /// The key that is stored for the entry may be shortened.
   private static func start(_ key: Key) -> Key {
     guard key.bytes.count > EntryKey.prefixByteCount else { return key }
     return Key(unverified: Array(key.bytes.prefix(EntryKey.prefixByteCount)))

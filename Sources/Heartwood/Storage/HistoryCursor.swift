@@ -5,7 +5,7 @@ struct HistoryCursor {
   /// A change and its transaction.
   struct Change {
     let transaction: Transaction
-    /// The position of the change in its transaction.
+    /// The index of the change within its transaction.
     let index: Int
     let number: ObjectNumber
     let change: HistoryFormat.Change
@@ -40,11 +40,12 @@ struct HistoryCursor {
   var position: HistoryPosition { transaction?.position ?? start }
   private let start: HistoryPosition
   private let keyspace: KeyspaceReader?
-  /// The next changes, in reverse order.
+  /// The changes that have been read but not yet returned, in reverse order.
   private var waiting: [Change] = []
-  /// The last change that was read.
+  /// The most recently read change.
   ///
-  /// The change may be the last of its transaction.
+  /// The change is held back until the next entry shows whether it is the last change in its
+  /// transaction.
   private var pending: Change?
   private var transaction: Transaction?
   /// The key of the next entry, or `nil` if all entries have been read.

@@ -82,8 +82,7 @@ package struct HistoryBounds {
     var reader = ByteReader(value.copy)
     next = try reader.next()
     deleted = try reader.next()
-    // Read the time only if it is present, because earlier versions of the format do not include
-    // it.
+    // Earlier versions of the format do not include the time, so it may be missing.
     if !reader.isAtEnd { deletedTime = try reader.next() }
     guard deleted >= 0, deleted < next, next < .max else {
       throw StorageError(.corrupt, "The bounds of the history are invalid. Restore a backup.")

@@ -31,9 +31,10 @@ extension HistoryPosition {
     try requireCommon(bounds, in: keyspace)
   }
 
-  /// Checks that the history has not diverged before this position.
+  /// Checks that this position belongs to the store's history, and not to a history that has
+  /// diverged from it.
   ///
-  /// - Throws: `historyExpired` if the history has diverged.
+  /// - Throws: `historyExpired` if the position belongs to another history.
   /// - Complexity: The method reads one row.
   func requireCommon(_ bounds: HistoryBounds, in keyspace: RowsKeyspace?) throws {
     guard sequence >= bounds.deleted else { return }
@@ -57,8 +58,8 @@ extension HistoryPosition {
 extension HistoryHeader {
   /// The time of the transaction, rounded down to milliseconds.
   ///
-  /// The times of generations are also rounded down, so that no snapshot is older than its
-  /// contents.
+  /// The times of generations are rounded down in the same way. Otherwise, a snapshot could appear
+  /// to be older than its contents.
   var date: Date { Date(timeIntervalSinceReferenceDate: (timestamp * 1000).rounded(.down) / 1000) }
 }
 

@@ -1,13 +1,13 @@
 import Foundation
 
-/// Writes the changes of a transaction to the history, as part of the same transaction.
+/// Records a transaction's changes in the history, as part of that transaction.
 ///
 /// The entries of a transaction are contiguous in the keyspace: a header, followed by the changes
 /// in chunks. Each chunk is written when it is full, so even a large batch request needs memory for
 /// only one chunk.
 ///
-/// Access to the chunk skips exclusivity checks, because the chunk is used for every row. Skipping
-/// the checks is safe, because only one thread uses the chunk.
+/// Exclusivity checks are turned off for `chunk` to save time, because it is accessed for every
+/// row. Doing so is safe, because only one thread uses it.
 final class HistoryWriter {
   /// The author of the changes, and the name of the context that made them.
   struct Origin {
@@ -82,6 +82,6 @@ final class HistoryWriter {
 
   /// Writes the last chunk.
   ///
-  /// If the transaction changed no object, nothing is recorded in the history.
+  /// If the transaction changed no objects, nothing is recorded in the history.
   func finish() throws { try flush() }
 }

@@ -38,7 +38,8 @@ struct PendingWords {
     }
     length = Int(clamping: try bytes.varint(at: &offset))
     let count = try bytes.varint(at: &offset)
-    // Check that the bytes can contain this many words, because each word takes at least two bytes.
+    // Check that the remaining bytes can hold this many words. Each word takes up at least two
+    // bytes.
     guard count <= UInt64(bytes.count - offset) / 2, length <= bytes.count else {
       throw TextPostings.damage
     }
@@ -60,11 +61,12 @@ package struct PendingText {
 
   /// The maximum number of rows that one transaction can make pending.
   static let maxAddedCount = 16
-  /// The maximum total length of the entries that one transaction can add for pending rows.
+  /// The maximum total length of the entries that one transaction can add for pending rows, in
+  /// bytes.
   static let maxAddedByteCount = maxByteCount / 4
   /// The maximum number of pending rows in an index.
   static let maxCount = 128
-  /// The maximum total length of the entries for pending rows.
+  /// The maximum total length of an index's entries for pending rows, in bytes.
   static let maxByteCount = 192 << 10
 
   init(before: PendingWords?, after: PendingWords?) {

@@ -1,8 +1,8 @@
 /// Migrates the relationships of a store to the keyspaces used by a new model.
 ///
-/// References stay in their fields. Lists of members and of referring objects are built in new
-/// keyspaces. The old keyspaces are removed after all new keyspaces have been built. A new
-/// relationship is filled from its inverse if the store already has the inverse.
+/// References stay in the fields of their records. Lists of members and of referring objects are
+/// built in new keyspaces. The old keyspaces are removed after all new keyspaces have been built. A
+/// new relationship is filled from its inverse if the store already has the inverse.
 struct RelationshipMigration {
   let step: MigrationStep
 
@@ -262,8 +262,8 @@ struct RelationshipMigration {
       let inverse = storage.entity.inverses[property.slot],
       !storage.entity.family.contains(where: { had(property, $0) })
     else { return nil }
-    // Do not fill a relationship without its own keyspace, because such a relationship uses its
-    // inverse's keyspace.
+    // A relationship without its own keyspace uses its inverse's keyspace, so it does not need to
+    // be filled.
     if case .toMany = property.kind, !storage.entity.listsMembers(property) { return nil }
     let sorted = "heartwood.sorting.\(storage.number).\(property.slot)"
     let entries = try keyspace(sorted)
@@ -306,7 +306,8 @@ struct RelationshipMigration {
     try step.transaction.removeKeyspace(filling.sorted)
   }
 
-  /// Returns whether an entity in the store already had a relationship before the step.
+  /// Returns whether an entity in the store already had the relationship `property` before the
+  /// step.
   private func had(_ property: PropertyDescription, _ entity: EntityDescription) -> Bool {
     let storage = step.model.storage(of: entity)
     guard let known = step.known(storage), let number = storage.propertyNumbers[property.slot]

@@ -4,15 +4,15 @@
 struct RowDifference {
   private let model: StoreModel
   private let storages: [String: EntityStorage]
-  /// The slots of the to-many relationships whose members are listed in a keyspace.
+  /// The slots of the to-many relationships whose members are listed in each keyspace.
   ///
   /// The slots are keyed by the keyspace's name and then by the entity's position.
   private let slots: [String: [Int: [Int]]]
-  /// The kind of change to each row.
+  /// The kind of change to each differing row.
   private(set) var rows: [ObjectNumber: StoreChange.Kind] = [:]
   /// The slots of the to-many relationships whose members differ, keyed by object.
   private(set) var lists: [ObjectNumber: Set<Int>] = [:]
-  /// The keyspaces that contain rows of entities that are not in the model.
+  /// The keyspaces of entities that are not in the model but have rows that differ.
   private(set) var unknownKeyspaces: Set<String> = []
 
   init(_ model: StoreModel) {

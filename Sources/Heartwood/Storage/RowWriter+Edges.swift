@@ -1,6 +1,7 @@
 /// Writes the entries of relationship keyspaces.
 extension RowWriter {
-  /// Updates the member lists that contain a row because of its to-one relationships.
+  /// Updates the member lists of the objects to which a row refers through its to-one
+  /// relationships.
   func putReferences(
     _ number: ObjectNumber, _ storage: EntityStorage, _ values: [StoredValue],
     before: [StoredValue]?
@@ -15,7 +16,7 @@ extension RowWriter {
     }
   }
 
-  /// Returns the last component of each of an object's edge keys, which is a position or an object
+  /// Returns the last component of each edge key that belongs to `owner`: a position or an object
   /// number.
   func lastComponents(_ edges: KeyspaceWriter, _ owner: ObjectNumber) throws -> [Int64] {
     let range = EntryRange([.integer(owner.bits)])

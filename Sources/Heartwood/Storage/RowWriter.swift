@@ -1,7 +1,7 @@
 /// Writes records, index entries, relationship entries and the history in one transaction.
 ///
-/// The properties that cache keyspaces and row IDs skip exclusivity checks, because they are used
-/// for every row. Skipping the checks is safe, because only one thread uses the properties.
+/// Exclusivity checks are turned off for the cached keyspaces and row IDs to save time, because
+/// they are accessed for every row. Doing so is safe, because only one thread uses them.
 final class RowWriter {
   private let transaction: WriteTransaction
   let model: StoreModel
@@ -9,8 +9,8 @@ final class RowWriter {
   @exclusivity(unchecked) private var keyspaces: [String: KeyspaceWriter] = [:]
   /// The keyspaces of records, indexed by the entity's position.
   @exclusivity(unchecked) private var objectKeyspaces: [KeyspaceWriter?]
-  /// The keyspaces of index entries, indexed by the position of the declaring entity and then by
-  /// the position of the index.
+  /// The keyspaces of index entries, indexed by the declaring entity's position and then by the
+  /// index's position.
   @exclusivity(unchecked) private var entryKeyspaces: [[KeyspaceWriter?]]
   /// The next row ID of each entity, indexed by the entity's position.
   ///
@@ -55,7 +55,7 @@ final class RowWriter {
     return new
   }
 
-  /// Returns the writer for the text index of an entity's objects, or `nil` if there is none.
+  /// Returns the writer for an entity's text index, or `nil` if the entity has none.
   private func texts(_ storage: EntityStorage) throws -> TextIndexWriter? {
     guard let index = storage.entity.textIndex else { return nil }
     if let known = textWriters[storage.entity.position] { return known }
@@ -136,10 +136,10 @@ final class RowWriter {
   ///   - lists: The slots of the changed to-many relationships, which are recorded in the history.
   ///   - version: The existing version to keep, so that conflict detection ignores the change, or
   ///     `nil` to give the row a new version.
-  /// - Throws: `validation` if a value could not be read back, or `constraintConflict` if another
-  ///   row has the same values in a unique index. This method checks only those unique indexes
-  ///   whose attributes include one that is derived from related objects. All other unique indexes
-  ///   have already been checked.
+  /// - Throws: `validation` if a value could not be read back once stored, or `constraintConflict`
+  ///   if another row has the same values in a unique index. This method checks only those unique
+  ///   indexes whose attributes include one that is derived from related objects. All other unique
+  ///   indexes have already been checked.
   func put(
     _ number: ObjectNumber, _ storage: EntityStorage, _ values: [StoredValue],
     before: [StoredValue]?, lists: some Collection<Int> = [], version: UInt64? = nil
@@ -165,9 +165,10 @@ final class RowWriter {
     try texts(storage)?.change(number.row, from: before, to: values)
   }
 
-  /// Writes the row and the index entries of a new object that belongs to an isolated entity.
+  /// Writes the row and the index entries of a new object whose entity is isolated (see
+  /// ``StoreModel/isIsolated(_:)``).
   ///
-  /// The record is encoded from the memory of the object.
+  /// The record is encoded directly from the object's memory.
   ///
   /// - Returns: `false` if a value cannot be stored or may be too large. If the result is `false`,
   ///   nothing is written.
@@ -196,7 +197,7 @@ final class RowWriter {
 
   /// Writes the row and the index entries of an object whose attributes have changed.
   ///
-  /// The record is encoded from the memory of the object.
+  /// The record is encoded directly from the object's memory.
   ///
   /// - Parameter originals: The stored values of all properties that may have changed, keyed by
   ///   slot.
@@ -271,8 +272,8 @@ final class RowWriter {
 
   /// Deletes a row, its index entries and its member lists.
   ///
-  /// The row is also removed from the member lists that contain it because of its own references.
-  /// Other member lists that contain the row are not changed.
+  /// The row is also removed from the member lists of the objects to which its to-one relationships
+  /// refer. Other member lists that contain the row are not changed.
   func delete(
     _ number: ObjectNumber, _ storage: EntityStorage, _ values: [StoredValue]
   ) throws {
@@ -302,7 +303,7 @@ final class RowWriter {
   ///
   /// - Parameter key: The encoded key of `values`.
   ///
-  /// - Precondition: Rows and index entries are consistent.
+  /// - Precondition: The index entries are consistent with the rows.
   func owner(
     _ index: IndexDescription, _ values: @autoclosure () -> [StoredValue], _ key: Key
   ) throws -> ObjectNumber? {

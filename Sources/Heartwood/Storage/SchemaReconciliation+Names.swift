@@ -18,8 +18,8 @@ extension SchemaReconciliation {
     let renamed = new.filter { !$0.former.isEmpty }
     var free = Set(old.map(\.name))
     var result: [String: String] = [:]
-    // Repeat, because a match may take a name that is also the current name of another renamed
-    // declaration. That declaration can then match one of its former names.
+    // Repeat, because a match may use up a stored name that is also the current name of another
+    // renamed declaration. That declaration can then match one of its former names.
     var count: Int
     repeat {
       count = result.count
@@ -46,7 +46,7 @@ extension SchemaReconciliation {
 protocol RenamedInStore {
   /// The names that the current name has replaced, or `nil` if there are none.
   ///
-  /// If such a name is used again, it belongs to another declaration.
+  /// If one of these names is used again, it belongs to another declaration.
   var formerNames: [String]? { get set }
 }
 

@@ -1,7 +1,7 @@
 /// Computes the new model of a store from its current model and a program's schema.
 ///
 /// Nothing is written. Entities and properties that exist in both models keep their numbers.
-/// Differences are recorded as sentences, which become part of the error if the store cannot be
+/// Differences are recorded as sentences, which are included in the error if the store cannot be
 /// opened.
 struct SchemaReconciliation {
   private let before: StoredModel
@@ -10,14 +10,15 @@ struct SchemaReconciliation {
   private let keyspace: (String) throws -> RowsKeyspace?
   /// The new model of the store.
   private(set) var result: StoredModel
-  /// Sentences about the properties and entities removed by a migration to a higher version.
+  /// Descriptions of the properties and entities that a migration to a higher version removes.
   ///
-  /// The migration removes properties that exist only in the store, and entities that the schema
-  /// names for removal.
+  /// The migration removes properties that exist only in the store. It also removes entities that
+  /// the schema names for removal, and undeclared entities that have no rows but are related to a
+  /// declared entity.
   private var removals: [String] = []
-  /// Sentences about differences that a migration can apply to the store.
+  /// Descriptions of the model changes that a migration can apply to the store.
   private var changes: [String] = []
-  /// Sentences about differences that no migration can apply to the store.
+  /// Descriptions of the model changes that no migration can apply to the store.
   private var refusals: [String] = []
 
   /// Computes the new model of a store.
@@ -45,7 +46,7 @@ struct SchemaReconciliation {
     if schema.version < before.version {
       var differences = refusals + removals + changes
       if differences.isEmpty, result != before {
-        differences = ["Indexes or derived attributes differ."]
+        differences = ["The models have different indexes or derived attributes."]
       }
       try refuse(
         differences,
@@ -123,8 +124,8 @@ struct SchemaReconciliation {
       return
     }
     result.entities.append(entity)
-    // Refuse the migration if a declared entity is related to this entity, because changes to its
-    // objects would require changes to this entity's rows and entries.
+    // Refuse the migration if a declared entity is related to this entity, because changes to the
+    // declared entity's objects would require changes to this entity's rows and entries.
     if let related {
       refusals.append(
         "\(entity.name) exists only in the store and is related to \(related.name). \(remedy)")
@@ -316,7 +317,7 @@ extension StoredModel {
     return reconciliation.result
   }
 
-  /// Returns a description of a derivation.
+  /// Returns a string that describes how an attribute is derived.
   ///
   /// The description contains numbers in place of names, so that renaming does not change it.
   ///
@@ -343,7 +344,7 @@ extension StoredModel {
 }
 
 extension StoredModel.StoredEntity {
-  /// Records the value to use for a property that has no value in an existing record.
+  /// Records the value to use for a property when an existing record has no value for it.
   fileprivate mutating func recordConstant(_ property: PropertyDescription, _ number: UInt16) {
     guard property.isAttribute, !property.initialValue.isNull else { return }
     for position in layouts.indices

@@ -76,7 +76,7 @@ extension PropertyDescription {
 }
 
 extension StoredValue {
-  /// The number of bytes occupied by the value in the variable part of a record.
+  /// The number of bytes occupied by the value in the variable-length part of a record.
   fileprivate var variableByteCount: Int {
     switch self {
     case .string(let text): text.utf8.count

@@ -44,7 +44,7 @@ final class StoreGroup: Sendable {
         "The token does not cover the store \(name). Use a token that covers this store.")
     }
 
-    /// Returns this store's generation as specified by a token, or `nil` if the token does not
+    /// Returns the generation that a token specifies for this store, or `nil` if the token does not
     /// cover the store.
     func generation(of token: QueryGenerationToken) -> GenerationToken? {
       token.generations.first { $0.store == identity }
@@ -248,14 +248,15 @@ final class StoreGroup: Sendable {
         + "from this container.")
   }
 
-  /// Returns a token for a generation of one store and the newest generations of all other stores.
+  /// Returns a token that combines the generation of `snapshot` with the newest generations of all
+  /// other stores.
   func token(_ snapshot: Snapshot, of model: StoreModel) -> QueryGenerationToken {
     let others = attachedStores.filter { $0.model !== model }
     return QueryGenerationToken(
       [snapshot.token] + others.compactMap { try? $0.store.snapshot().token })
   }
 
-  /// Returns snapshots of the generations in a token.
+  /// Returns snapshots of the generations that a token specifies.
   ///
   /// - Throws: `removedStore` or `foreignStore` if the token covers none of the stores, or
   ///   `generationExpired` if a generation is no longer available.

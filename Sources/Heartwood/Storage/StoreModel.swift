@@ -1,9 +1,9 @@
 import Foundation
 import Synchronization
 
-/// A schema together with the location of each entity's objects in a store.
+/// A schema, together with the keyspaces and record layouts of its entities in a store.
 ///
-/// The information needed for each row is computed only once, when the model is created.
+/// Information that is needed for every row is computed only once, when the model is created.
 final class StoreModel: Sendable {
   let schema: Schema.Content
   /// The storage of each entity, indexed by the entity's position in the schema.
@@ -104,7 +104,7 @@ final class StoreModel: Sendable {
   /// Returns the storage of an entity and each of its subentities, sorted by number.
   func family(of entity: EntityDescription) -> [EntityStorage] { families[entity.position] }
 
-  /// Returns the storage of an object, or `nil` if the schema has no class for the object.
+  /// Returns the storage of an object's entity, or `nil` if the schema has no class for the object.
   func storage(of number: ObjectNumber) -> EntityStorage? {
     positionsByNumber[number.entity].map { entities[$0] }
   }
@@ -150,11 +150,11 @@ final class StoreModel: Sendable {
   /// Returns the keyspaces that list the members of an entity's own to-many relationships.
   func lists(of entity: EntityDescription) -> [String] { lists[entity.position] }
 
-  /// Returns the keyspace that lists the objects that refer to a given object through a to-one
-  /// relationship.
+  /// Returns the keyspace that lists, for each object, the objects that refer to it through a
+  /// to-one relationship.
   ///
-  /// If the inverse lists these objects, the result is the keyspace of the relationship. Otherwise,
-  /// the result is an index added by the schema.
+  /// If the relationship's inverse is an unordered to-many relationship, the result is the keyspace
+  /// that the two relationships share. Otherwise, the result is an index added by the schema.
   func referrers(_ property: PropertyDescription, of entity: EntityDescription) -> String {
     if entity.isMemberReference(property),
       let name = relationshipKeyspaces[entity.position][property.slot]

@@ -1,8 +1,7 @@
 import Foundation
 
 extension StorageType {
-  /// Returns the property type that represents attributes of this storage type if no class declares
-  /// them.
+  /// Returns the property type to use for an attribute of this storage type that no class declares.
   func attributeStorage(isOptional: Bool) -> any PropertyStorage.Type {
     func storage<Value: AttributeValue>(_: Value.Type) -> any PropertyStorage.Type {
       isOptional ? Attribute<Value?>.self : Attribute<Value>.self
@@ -30,7 +29,7 @@ extension StorageType {
 }
 
 extension StoredModel.StoredKind {
-  /// The property type that represents properties of this kind if no class declares them.
+  /// The property type to use for a property of this kind that no class declares.
   var propertyStorage: any PropertyStorage.Type {
     switch self {
     case .attribute(let storageType, let isOptional):

@@ -2,8 +2,8 @@ import Foundation
 
 /// The declarations of the program that last opened a store, except those that affect stored rows.
 ///
-/// Tools read these declarations in place of the program's classes. Unlike the model, the
-/// declarations may differ between programs that have the store open.
+/// Tools that do not contain the program's classes read these declarations instead. Unlike the
+/// model, the declarations may differ between programs that have the store open.
 package struct StoredDeclarations: Codable, Equatable {
   struct Declaration: Codable, Equatable {
     /// The number of the entity.
@@ -27,10 +27,10 @@ package struct StoredDeclarations: Codable, Equatable {
     /// A Boolean value that indicates whether the history keeps the property's value when an object
     /// is deleted.
     var isPreservedOnDeletion: Bool?
-    /// All values of the property's type, in stored form and in ascending order, if a minimum or
-    /// maximum is derived from the property and the program defines the type.
+    /// All values of the property's type, in stored form and in ascending order.
     ///
-    /// The array is empty if the order is unknown.
+    /// The list is `nil` unless the program defines the type, and a minimum or maximum is derived
+    /// from the property. The list is empty if the order is unknown.
     var valueOrder: [StoredValue]?
   }
 

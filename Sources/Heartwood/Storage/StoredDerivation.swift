@@ -47,7 +47,7 @@ extension DerivationFormula {
   ///   - type: The type of the derived attribute.
   ///   - sourceType: The type of the source attribute, if there is one.
   ///   - order: The possible values of the source attribute in ascending order, or `nil` if the
-  ///     stored values have the same order. The array is empty if the order is unknown.
+  ///     stored values already sort in that order. The array is empty if the order is unknown.
   ///   - path: The name of the derived attribute, for error messages.
   static func stored(
     _ name: String, _ type: StorageType, from sourceType: StorageType?, order: [StoredValue]?,
@@ -68,7 +68,8 @@ extension DerivationFormula {
     return compute.map { DerivationFormula(name: name, compute: $0) }
   }
 
-  /// Returns a function that finds the value that comes first in the given order.
+  /// Returns a function that returns whichever of its argument values comes first in the given
+  /// order.
   ///
   /// If the order is empty, the function throws `incompatibleSchema` unless all values are equal.
   private static func first(in order: [StoredValue], _ path: String) -> Compute {

@@ -19,7 +19,8 @@ package struct StoredModel: Codable, Equatable {
     var layouts: [StoredLayout] = []
     /// The keyspaces of all indexes that contain the entity's objects.
     var indexes: [String] = []
-    /// The derivations of the entity's attributes, or `nil` if no attribute is derived.
+    /// Descriptions of how the entity's derived attributes are computed, or `nil` if no attribute
+    /// is derived.
     package var derived: [String]?
     var formerNames: [String]?
   }
@@ -61,7 +62,7 @@ package struct StoredModel: Codable, Equatable {
     /// The keyspace that lists each owner's members or, for a to-one relationship, each
     /// destination's referrers.
     ///
-    /// The property is `nil` if there is no such list.
+    /// The value is `nil` if there is no such list.
     var keyspace: String?
 
     // Never change these keys, because they occur in stored JSON.
@@ -190,7 +191,7 @@ extension StoredModel.StoredEntity {
     properties.first { $0.number == number }
   }
 
-  /// Returns the store's description of a property of the class.
+  /// Returns the stored description of a property.
   ///
   /// - Throws: `incompatibleSchema` if the store does not have the property.
   func stored(_ property: PropertyDescription) throws -> StoredModel.StoredProperty {
@@ -209,7 +210,7 @@ extension StoredModel.StoredEntity {
 }
 
 extension TextIndexDescription {
-  /// Returns the keyspace of the index.
+  /// Returns the name of the index's keyspace.
   ///
   /// The name consists of the number of the declaring entity, the numbers of the attributes and the
   /// identifier of the tokenizer. A program that does not declare an index removes it when opening
@@ -221,7 +222,7 @@ extension TextIndexDescription {
 }
 
 extension IndexDescription {
-  /// Returns the keyspace of the index.
+  /// Returns the name of the index's keyspace.
   ///
   /// The name consists of the number of the declaring entity and the numbers of the attributes, so
   /// renaming does not change it.

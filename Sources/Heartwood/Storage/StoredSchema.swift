@@ -9,7 +9,7 @@ struct StoredSchema {
 
   /// Returns the schema of a store.
   ///
-  /// - Throws: `corrupt` if the model contradicts itself.
+  /// - Throws: `corrupt` if the model is inconsistent.
   static func schema(
     of model: StoredModel, _ declarations: StoredDeclarations
   ) throws(StorageError) -> Schema {
@@ -29,7 +29,7 @@ struct StoredSchema {
       declarations.declarations.map { ($0.entity, $0) }, uniquingKeysWith: { $1 })
   }
 
-  /// The type of entities without a class.
+  /// A placeholder type for entities without a class.
   ///
   /// The type is not a subclass of ``ManagedObject``, so objects of such entities are never
   /// created.

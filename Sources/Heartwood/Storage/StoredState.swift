@@ -1,6 +1,6 @@
 import Foundation
 
-/// The object graph metadata of a store.
+/// A store's object graph metadata.
 struct StoredState {
   /// The model, or `nil` if the store has never been opened with a model.
   private(set) var model: StoredModel?
@@ -35,7 +35,8 @@ struct StoredState {
       "The store identifier in the object graph metadata is invalid. Restore a backup.")
   }
 
-  /// Returns the schema together with the location of each entity's objects in this store.
+  /// Returns the schema, together with the keyspaces and record layouts of its entities in this
+  /// store.
   func storeModel(_ schema: Schema, tracksHistory: Bool) throws -> StoreModel {
     try StoreModel(
       schema.content, model ?? StoredModel(version: schema.version), store: identity,

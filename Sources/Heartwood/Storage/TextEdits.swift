@@ -1,8 +1,8 @@
 /// The changes to the posting lists of a text index, grouped by term.
 ///
-/// The edits of a term form a stream of bytes, which is stored in *slices*. Each slice is twice as
-/// large as the previous one, up to a limit, and ends with the offset of the next slice. A posting
-/// occupies only a few bytes.
+/// The edits for a term are encoded as a stream of bytes, which is stored in *slices*. Each slice
+/// is twice as large as the previous one, up to a limit, and ends with the offset of the next
+/// slice. The first slice is small, because a posting usually takes up only a few bytes.
 struct TextEdits {
   /// A change to one posting.
   struct Edit {
@@ -14,16 +14,16 @@ struct TextEdits {
     let end: Int
   }
 
-  // Keep the properties of terms in several small arrays, because most of the time is spent waiting
-  // for memory.
+  // Keep each term's data in several compact arrays, because most of the time is spent waiting for
+  // memory.
 
-  /// The range of a term's bytes.
+  /// The range of a term's bytes in `termBytes`.
   private struct Name {
     let start: Int32
     let end: Int32
   }
 
-  /// The stream of a term's edits.
+  /// A stream of bytes that encodes a term's edits.
   private struct Stream {
     /// The offset of the first slice, or -1 if the term has no edits.
     var first: Int32 = -1
@@ -117,7 +117,7 @@ struct TextEdits {
     return number(of: tokens, tokens.complete)
   }
 
-  /// Replaces `words` with the words of a row's attributes, in ascending order.
+  /// Replaces `words` with an encoded list of the words in a row's attributes, in ascending order.
   ///
   /// The high half of each element is a term's number, and the low half is a position.
   mutating func split(
@@ -214,8 +214,8 @@ struct TextEdits {
     var stream = streams[number]
     let difference = row - stream.lastRow
     stream.lastRow = row
-    // The lowest bit is set if the row is less than the previous one. Rows are usually in ascending
-    // order.
+    // Use the lowest bit as the sign, because a row can be less than the previous one, although
+    // rows are usually in ascending order.
     append(varint: UInt64(difference.magnitude) << 1 | (difference < 0 ? 1 : 0), to: &stream)
     append(varint: UInt64(content.count), to: &stream)
     for position in content.indices { append(content[position], to: &stream) }

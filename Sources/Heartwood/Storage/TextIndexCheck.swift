@@ -58,7 +58,7 @@ struct TextIndexCheck {
       return "it counts \(totals.documentCount) objects and \(totals.totalLength) words instead "
         + "of \(documentCount) objects and \(totalLength) words"
     }
-    return wrongLength.map { "it contains the wrong length for row \($0)" }
+    return wrongLength.map { "it records the wrong length for row \($0)" }
   }
 
   /// The number of groups into which terms are divided.

@@ -8,7 +8,7 @@ package struct TextIndexKeys {
     case totals
     /// A row whose changes are not yet in the posting lists.
     case pending
-    /// The lengths of the objects in a range of rows.
+    /// The lengths, in words, of the objects in a range of rows.
     case lengths
     /// The number of objects that contain a term, and the term's posting list if it is short.
     case term
@@ -42,12 +42,12 @@ package struct TextIndexKeys {
 
   func pending(_ row: Int64) -> Key { key(.pending, [], row: row) }
 
-  /// The range of the keys of pending rows.
+  /// The range that contains the keys of all pending rows.
   var allPending: (lower: Key, upper: Key?) { Self.range(from: key(.pending, []).bytes) }
 
   func lengths(of row: Int64) -> Key { key(.lengths, [], row: row / Self.rowsPerLengths) }
 
-  /// Returns the range of the keys for terms that begin with a prefix.
+  /// Returns the range that contains the keys of all terms that begin with `prefix`.
   func terms(prefix: [UInt8]) -> (lower: Key, upper: Key?) {
     Self.range(from: key(.term, prefix).bytes)
   }

@@ -3,9 +3,9 @@ final class TextIndexReader {
   let keys: TextIndexKeys
   let fieldCount: Int
   private let keyspace: RowsKeyspace
-  /// The lengths that were read most recently.
+  /// The most recently read entry that contains the lengths of rows.
   ///
-  /// The lengths belong to neighbouring rows.
+  /// Each such entry contains the lengths of neighbouring rows.
   @exclusivity(unchecked) private var lengths: (number: Int64, bytes: [UInt8]) = (-1, [])
 
   init(_ keyspace: RowsKeyspace, entity number: Int, fieldCount: Int) {
@@ -38,8 +38,8 @@ final class TextIndexReader {
 
   /// Calls `body` with each term that is similar to a word, in ascending order.
   ///
-  /// - Complexity: The method reads the terms with a prefix that a similar term could have, and
-  ///   seeks past all other terms.
+  /// - Complexity: Reads only those terms whose prefix could begin a similar term, and seeks past
+  ///   the rest.
   func forEachTerm(
     similarTo test: inout TextSimilarity,
     _ body: (_ term: [UInt8], _ entry: TextIndexTerm) throws -> Void

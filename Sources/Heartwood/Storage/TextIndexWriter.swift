@@ -1,11 +1,12 @@
 /// Writes the changes of one transaction to a text index, for the objects of one entity.
 ///
 /// Changes are collected and written in term order, so that each changed posting list is written
-/// only once. To limit memory use, changes are written early if they exceed ``maxByteCount``.
+/// only once. To limit memory use, changes are written early if their total size exceeds
+/// ``maxByteCount``.
 final class TextIndexWriter {
   /// The maximum amount of memory for collected changes, in bytes.
   static let maxByteCount = 48 << 20
-  /// The maximum length of a posting list that is stored with its term.
+  /// The maximum length, in bytes, of a posting list that is stored in its term's entry.
   private static let maxInlineByteCount = 512
 
   private let keyspace: KeyspaceWriter
@@ -20,10 +21,11 @@ final class TextIndexWriter {
   private var blocks: [(key: Key, bytes: [UInt8])] = []
   private var blocksByteCount = 0
   private var documentDelta = 0
-  /// A Boolean value that indicates whether a row has changed since the last flush.
+  /// A Boolean value that indicates whether any row has changed since the last flush.
   private var hasChanges = false
   private var lengthDelta = 0
-  /// The changed rows, in the order of the changes, or `nil` if there are too many rows.
+  /// The changed rows, in the order of the changes, or `nil` if there are too many of them to
+  /// become pending.
   private var rows: [(row: Int64, change: PendingText)]? = []
   /// The number of words in the changed rows.
   private var wordCount = 0
@@ -77,11 +79,11 @@ final class TextIndexWriter {
 
   /// Keeps the words of a row, so that the row can become pending.
   ///
-  /// If too many rows or words change, the method discards the words that it has kept.
+  /// If too many rows or words change, the method discards all words that have been kept.
   private func keep(_ row: Int64, _ before: [UInt64]?, _ after: [UInt64]?) {
     guard let count = rows?.count else { return }
-    // The byte limit can also limit the number of words, because each word takes more than one
-    // byte.
+    // Use the byte limit as a limit for the number of words too, because each word takes up more
+    // than one byte.
     wordCount += (before?.count ?? 0) + (after?.count ?? 0)
     guard count < PendingText.maxAddedCount, wordCount < PendingText.maxAddedByteCount else {
       rows = nil
@@ -125,9 +127,10 @@ final class TextIndexWriter {
 
   // MARK: Pending rows
 
-  /// Adds rows to the pending rows.
+  /// Makes the given rows pending.
   ///
-  /// - Returns: `false` if the rows are too large, in which case none are added; otherwise, `true`.
+  /// - Returns: `false` if the rows are too large, in which case none of them become pending;
+  ///   otherwise, `true`.
   private func addPending(
     _ rows: [(row: Int64, change: PendingText)], _ totals: inout TextIndexTotals
   ) throws -> Bool {
@@ -153,7 +156,7 @@ final class TextIndexWriter {
     return true
   }
 
-  /// Writes all pending rows to the posting lists.
+  /// Merges all pending rows into the posting lists.
   private func mergePending(_ totals: inout TextIndexTotals) throws {
     guard totals.pendingCount > 0 else { return }
     (edits, lengths) = (TextEdits(), [:])
@@ -192,7 +195,7 @@ final class TextIndexWriter {
     lengths.removeAll(keepingCapacity: true)
   }
 
-  /// Writes the blocks of all terms that have already been written.
+  /// Writes all queued blocks.
   private func writeBlocks() throws {
     for block in blocks { try keyspace.put(block.key, block.bytes) }
     blocks = []
@@ -201,8 +204,8 @@ final class TextIndexWriter {
 
   /// Queues a block to be written after all terms.
   ///
-  /// Appending keys at the end of a keyspace fills its pages. In a new index, all terms are
-  /// therefore written before the blocks, which sort after the terms.
+  /// Appending keys at the end of a keyspace fills its pages completely. In a new index, all terms
+  /// are therefore written before the blocks, which sort after the terms.
   private func put(_ term: ArraySlice<UInt8>, _ block: TextPostingsBuilder.Block) throws {
     blocks.append((keys.block(term, row: block.row), block.bytes))
     blocksByteCount += block.bytes.count
@@ -253,7 +256,7 @@ final class TextIndexWriter {
     var delta = 0
     var next = 0
     while next < own.count {
-      // Find the last block whose row is not greater than the edit's row. If there is no such
+      // Find the last block whose first row is not greater than the edit's row. If there is no such
       // block, use the first block.
       var first =
         try cursor.seek(before: keys.block(term, row: own[next].row + 1)) ? row(at: cursor) : nil
@@ -338,7 +341,7 @@ package struct TextIndexTotals: Equatable {
   var documentCount = 0
   var totalLength = 0
   var pendingCount = 0
-  /// The total length of the entries for pending rows.
+  /// The total length of the entries for pending rows, in bytes.
   var pendingByteCount = 0
 
   package init(_ bytes: [UInt8]?) throws {
@@ -364,7 +367,7 @@ package struct TextIndexTotals: Equatable {
   }
 }
 
-/// The entry of a term in a text index.
+/// A term's entry in a text index.
 package struct TextIndexTerm {
   /// The number of objects that contain the term.
   package var count = 0

@@ -1,6 +1,6 @@
 /// A posting list, or a block of a posting list.
 ///
-/// A posting list contains the rows in which a term occurs, with the positions of the term.
+/// A posting list contains the rows in which a term occurs, and the term's positions in each row.
 ///
 /// Each posting consists of the difference between its row and the previous row, followed by its
 /// *content*. If the index has several attributes, the content begins with a set of bits, one for
@@ -152,10 +152,11 @@ package struct TextPostingsBuilder {
     package let bytes: [UInt8]
   }
 
-  /// The maximum combined length of a term and a block that contains several of its postings.
+  /// The maximum combined length, in bytes, of a term and a block that contains several of its
+  /// postings.
   ///
-  /// With this limit, four blocks and their keys fit in the smallest page, so blocks need no
-  /// separate pages.
+  /// With this limit, four blocks and their keys fit in a page of the minimum size, so blocks need
+  /// no separate pages.
   static let maxByteCount = 980
 
   package private(set) var blocks: [Block] = []

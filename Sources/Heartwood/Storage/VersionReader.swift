@@ -9,7 +9,7 @@ import Foundation
 struct VersionReader {
   /// A version of the object, identified by the base of the transaction that wrote it.
   ///
-  /// The transaction and the change are `nil` if the history does not contain them.
+  /// `transaction` and `change` are `nil` if the history does not contain the transaction.
   private struct Step {
     let base: UInt64
     var transaction: PersistentHistoryTransaction?

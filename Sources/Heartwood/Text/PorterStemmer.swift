@@ -49,8 +49,8 @@ struct PorterStemmer {
     "ion", "ism", "ate", "ity", "ous", "ive", "ize",
   ].map { Array($0.utf8) }
 
-  /// Returns the stems of possible completions of `beginning`, excluding stems that also start with
-  /// `beginning`.
+  /// Returns the stems of words that could start with `beginning`, excluding stems that themselves
+  /// start with `beginning`.
   mutating func stems(completing beginning: [UInt8]) -> [[UInt8]] {
     guard beginning.count > 2, beginning.allSatisfy({ (0x61...0x7A).contains($0) }) else {
       return []

@@ -1,11 +1,11 @@
 /// The occurrences of a query's words in one in-memory object.
 struct TextDocument {
-  /// The positions of each leaf, in ascending order.
+  /// For each leaf of the query, the positions at which it occurs, in ascending order.
   private(set) var positions: [[UInt32]]
   /// The number of words.
   private(set) var length = 0
-  /// Boolean values that indicate whether each leaf occurs in any attribute, including attributes
-  /// that the leaf does not search.
+  /// For each leaf, a Boolean value that indicates whether it occurs in any attribute, including
+  /// attributes that the leaf does not search.
   private(set) var occurs: [Bool]
 
   /// Looks for the leaves of a query in the attributes of an object.

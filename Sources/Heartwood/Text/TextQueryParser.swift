@@ -58,7 +58,7 @@ struct TextQueryParser {
     var nodes: [TextQuery.Node] = []
     while position < items.count {
       if let node = alternatives() { nodes.append(node) }
-      // Ignore a closing parenthesis without an opening one.
+      // Ignore an unmatched closing parenthesis.
       if position < items.count { position += 1 }
     }
     return nodes.count == 1 ? nodes[0] : .all(nodes)

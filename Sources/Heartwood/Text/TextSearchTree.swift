@@ -1,6 +1,6 @@
 /// A text query whose text has been split into terms by a tokenizer.
 struct TextSearchTree {
-  /// A test that applies to single terms.
+  /// A test for a single term.
   struct Leaf: Hashable, Sendable {
     enum Kind: Hashable, Sendable {
       case word
@@ -35,11 +35,11 @@ struct TextSearchTree {
 
   private(set) var leaves: [Leaf] = []
   private(set) var root: Node?
-  /// Boolean values that indicate whether each leaf contributes to the relevance.
+  /// For each leaf, a Boolean value that indicates whether it contributes to the relevance.
   ///
-  /// A leaf under a negation does not contribute.
+  /// Negated leaves do not contribute.
   private(set) var areScored: [Bool] = []
-  /// Boolean values that indicate whether each leaf's positions are needed.
+  /// For each leaf, a Boolean value that indicates whether its positions are needed.
   ///
   /// The positions of a leaf are needed if the leaf is part of a phrase.
   private(set) var needPositions: [Bool] = []
@@ -120,7 +120,7 @@ struct TextSearchTree {
     }
   }
 
-  /// Combines parts of a query.
+  /// Combines parts of a query, either as alternatives or as conditions that must all hold.
   ///
   /// Each distinct part is used only once.
   private mutating func combined(

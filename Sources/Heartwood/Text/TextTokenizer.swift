@@ -82,9 +82,9 @@ public struct TextTokenizer: Sendable {
     return .words(ignoresCase: scanner.ignoresCase, ignoresDiacritics: scanner.ignoresDiacritics)
   }
 
-  /// Returns the stems of possible completions of `beginning`.
+  /// Returns the stems of words that could start with `beginning`.
   ///
-  /// Stems that also start with `beginning` are omitted.
+  /// Stems that themselves start with `beginning` are omitted.
   func stems(completing beginning: [UInt8]) -> [[UInt8]] {
     guard case .words(let scanner) = kind, scanner.stemming == .english else { return [] }
     var stemmer = PorterStemmer()
@@ -123,7 +123,8 @@ public struct TextTokenizer: Sendable {
         guard !isFull else { return }
         let start = tokens.bytes.count
         tokens.bytes.append(contentsOf: term.utf8.prefix(2 * TextTokens.maxTermByteCount))
-        // Clamp the range, because it may come from a different text.
+        // Clamp the range to `text`, because a custom tokenizer may return a range from another
+        // string.
         let lower = min(range.lowerBound, text.endIndex)
         let upper = min(range.upperBound, text.endIndex)
         isFull = !tokens.end(

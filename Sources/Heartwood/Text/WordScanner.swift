@@ -157,7 +157,7 @@ struct WordScan {
       : word.precomposedStringWithCompatibilityMapping
     for scalar in normalised.unicodeScalars {
       switch scalar.value {
-      // Skip a narrow space within a number.
+      // A narrow no-break space within a number has become U+0020 here. Skip it.
       case 0x20: continue
       case 0..<0x80:
         let isUpper = options.ignoresCase && (0x41...0x5A).contains(scalar.value)

@@ -2,10 +2,11 @@
 extension ManagedObjectContext {
   /// Reinserts an object whose deletion was saved, and restores the object's former values.
   func insertAgain(_ object: ManagedObject) {
-    // Clear the references first, so that setting them to the object's new ID becomes an edit.
+    // Clear the references first, so that setting them to the object's new ID is recorded as an
+    // edit.
     let references = remainingReferences(to: object)
     // A reference may contain only the number or, if it was read after the deletion, another object
-    // for the same number. The undo log must record the deleted object instead.
+    // with the same number. The undo log must record the deleted object instead.
     for (referring, property) in references { referring.setTarget(.object(object), property) }
     for (referring, property) in references { setToOne(referring, property, nil) }
     // Do not call `awakeFromInsert`, because the object was already awakened when it was inserted

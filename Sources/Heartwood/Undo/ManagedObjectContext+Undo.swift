@@ -89,7 +89,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Reverts a postponed step, now that all other steps have been reverted.
+  /// Reverts a postponed step after all other steps have been reverted.
   ///
   /// The step removed a member from an object's relationship. If the member refers to the object
   /// again, the member is added back. Otherwise, another context has moved the member, and the
@@ -107,7 +107,7 @@ extension ManagedObjectContext {
 
   /// Completes the deletion of a saved object after a group has been reverted.
   ///
-  /// The deletion also applies to references that other contexts have added to the object.
+  /// The delete rules then also apply to references to the object that other contexts have added.
   private func completeDeletion(of object: ManagedObject) {
     guard deleted.contains(object), !object.isInaccessible else { return }
     deleted.remove(object)
@@ -251,7 +251,7 @@ extension ManagedObjectContext {
   /// Returns whether a member of this context may be added to a relationship that does not contain
   /// it.
   ///
-  /// - Parameter wasRemoved: Whether this context had removed the member when the members were
+  /// - Parameter wasRemoved: Whether this context had removed the member before the members were
   ///   loaded.
   private func canAddAgain(
     _ member: ManagedObject, _ object: ManagedObject, _ property: PropertyDescription,
@@ -263,11 +263,12 @@ extension ManagedObjectContext {
     if object.entityDescription?.inverses[property.slot] != nil {
       // Check the member, because its side of the relationship may not have been reverted.
       guard isRevertible(member) else { return false }
-      // The pinned generation lacks the member, but this context has edited it.
+      // The member is still a fault: the pinned generation lacks its row, but this context has
+      // edited it.
       if member.isFault { return true }
     }
     // Do not add a member that another context has deleted, because the addition would be recorded
-    // as an edit. Cancelling a removal is not recorded as an edit.
+    // as an edit. Cancelling this context's own removal is allowed, because it leaves no edit.
     return wasRemoved || member.isInserted || parent != nil || rowExists(of: member)
   }
 
@@ -368,7 +369,7 @@ extension ManagedObjectContext {
     abandon(object)
   }
 
-  /// Reverts the removal of a never-saved object.
+  /// Reverts the deletion of an object that was never saved.
   private func restore(_ object: ManagedObject) {
     undoLog?.record(.insertion(object))
     let assigned = object.changes?.assigned ?? SlotSet()

@@ -21,7 +21,8 @@ final class UndoLog {
     case original(ManagedObject, PropertyDescription)
     case insertion(ManagedObject)
     case deletion(ManagedObject)
-    /// The base of an object's changes became older because of changes from a child context (N-05).
+    /// Changes pushed by a child context replaced the base of an object's changes with an older one
+    /// (N-05).
     case base(ManagedObject, EarlierState?)
 
     /// The object that was changed.
@@ -130,7 +131,7 @@ final class UndoLog {
     record(.value(object, property, value, isFirst: isFirst))
   }
 
-  /// Discards the record of an added or removed member, because another context has made the same
+  /// Discards the record of an added or removed member after another context has made the same
   /// change.
   func forget(_ member: ManagedObject, of object: ManagedObject, _ property: PropertyDescription) {
     func left(of step: Step) -> Step? {
@@ -146,7 +147,7 @@ final class UndoLog {
     compact(left)
   }
 
-  /// Discards the recorded bases of an object's changes, because the object was read again.
+  /// Discards the recorded bases of an object's changes after the object has been read again.
   func forgetBases(of object: ManagedObject) {
     compact { step in if case .base(object, _) = step { nil } else { step } }
   }
@@ -197,7 +198,9 @@ final class UndoLog {
     open.compact(transform)
   }
 
-  /// Discards all recorded changes, because they can no longer be reverted.
+  /// Discards all recorded changes.
+  ///
+  /// Call this method when the changes can no longer be reverted.
   func forget() {
     (undoable, redoable, open, valued) = ([], [], Group(), [])
     direction = .doing

@@ -1,4 +1,4 @@
-/// A type that an attribute can have.
+/// A type whose values can be stored in an attribute.
 ///
 /// The conforming types are the integer types of all widths, `Double`, `Float`, `Bool`, `String`,
 /// `Date`, `Data`, `UUID`, `URL` and `Decimal`, as well as optionals, arrays and sets of these
@@ -22,14 +22,14 @@ public protocol AttributeValue {
   var storedValue: StoredValue { get throws }
   /// Creates a value from its stored representation.
   ///
-  /// - Throws: `StorageError.corrupt` if the stored value has the wrong type. If any other error is
-  ///   thrown, another version of the type may have written the value. The attribute then reads as
-  ///   `nil` or as its declared value, and the row is not changed.
+  /// - Throws: `StorageError.corrupt` if the stored value has the wrong type. Any other error
+  ///   indicates that the value may have been written by another version of the type. The attribute
+  ///   then reads as `nil` or as its default value, and the row is not changed.
   init(storedValue: StoredValue) throws
   /// A placeholder that a managed object stores while the attribute's value is mutated in place.
   ///
-  /// The placeholder lets the mutation avoid copying the value. The placeholder is `nil` for types
-  /// whose values are cheap to copy.
+  /// The placeholder allows the mutation to avoid copying the value. It is `nil` for types whose
+  /// values are cheap to copy.
   static var placeholderWhileChanging: Self? { get }
 }
 
@@ -45,14 +45,14 @@ extension AttributeValue {
   @inlinable
   public static var placeholderWhileChanging: Self? { nil }
 
-  /// Returns the error for a stored value that does not have this type.
+  /// Returns the error to throw if a stored value does not have this type.
   static func mismatch(_ value: StoredValue) -> StorageError {
     StorageError(
       .corrupt,
       "A record contains \(value) instead of a value of type \(Self.self). Restore a backup.")
   }
 
-  /// Returns the error for a stored value that does not exist in this version of the type.
+  /// Returns the error to throw if a stored value does not exist in this version of the type.
   static func unknown(_ value: StoredValue) -> StorageError {
     StorageError(
       .incompatibleFormat,

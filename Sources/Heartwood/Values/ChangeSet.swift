@@ -10,7 +10,7 @@ public struct ChangeSet: Sendable {
   public struct EntityChanges: Hashable, Sendable {
     /// The objects that exist only in the later generation.
     public internal(set) var inserted: [ManagedObjectID] = []
-    /// The objects that were written, each with the names of its changed properties.
+    /// The objects that were rewritten, each with the names of its changed properties.
     ///
     /// The set of names is empty if an object was rewritten with the same values.
     public internal(set) var updated: [ManagedObjectID: Set<String>] = [:]

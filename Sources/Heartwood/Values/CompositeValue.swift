@@ -27,7 +27,7 @@ public protocol CompositeValue: SendableMetatype {
 }
 
 extension CompositeValue {
-  /// The names of elements in earlier versions of the structure.
+  /// The names that elements had in earlier versions of the structure.
   ///
   /// The default is an empty dictionary, which means that no element was renamed.
   public static var formerElementNames: [String: [String]] { [:] }

@@ -18,8 +18,8 @@ package enum ExactDates {
 
   /// A strategy that accepts ISO 8601 text and numbers of seconds since 2001.
   ///
-  /// Classes store the dates within `Codable` values as numbers, but feeds and exports contain them
-  /// as text. A tool that does not have the types stores this text unchanged.
+  /// Programs store dates inside `Codable` values as numbers, but feeds and exports contain them as
+  /// text. A tool that does not have the `Codable` types stores this text unchanged.
   static let decodingOfAnyForm = JSONDecoder.DateDecodingStrategy.custom { decoder in
     let container = try decoder.singleValueContainer()
     if let seconds = try? container.decode(Double.self) {

@@ -27,8 +27,8 @@ enum JSONCoding {
     do {
       return try decoder.decode(type, from: data)
     } catch {
-      // Dates are text if a tool has stored values from a program's feed or export. Accept this
-      // form only if the form that `bytes(of:)` writes has failed, because a type may contain text
+      // Dates are text if a tool has stored values from a program's feed or export. Try this form
+      // only after the form that `bytes(of:)` writes has failed, because a type may contain text
       // that merely looks like a date.
       decoder.dateDecodingStrategy = ExactDates.decodingOfAnyForm
       guard let value = try? decoder.decode(type, from: data) else { throw error }
@@ -70,7 +70,7 @@ struct OrderedValue<Value: Encodable>: Encodable {
     // function again.
     case is Date, is Data, is String, is Bool, is any BinaryInteger, is any BinaryFloatingPoint:
       try encodeDirectly(to: encoder)
-    // Refuse two values that `JSONEncoder` would write, but `JSONDecoder` would not read.
+    // Reject two values that `JSONEncoder` would write but `JSONDecoder` could not read.
     case let url as URL:
       guard URL(string: url.absoluteString) != nil else {
         throw refusal("An empty URL", encoder)
@@ -104,7 +104,7 @@ private protocol UnorderedEncodable {
 }
 
 extension Set: UnorderedEncodable where Element: Encodable {
-  /// Encodes the set as an array that is sorted by the JSON of its elements.
+  /// Encodes the set as an array whose elements are sorted by their JSON representation.
   func encodeSorted(to encoder: any Encoder) throws {
     var container = encoder.unkeyedContainer()
     for element in try sortedByJSON(\.self) { try container.encode(OrderedValue(element)) }

@@ -20,7 +20,7 @@ enum JSONValue: Codable, AttributeValue {
     } else if let value = try? container.decode(Bool.self) {
       self = .bool(value)
     } else if let value = try? container.decode(Double.self), value == 0, value.sign == .minus {
-      // Keep -0 as a floating-point number, because an integer would represent it as 0.
+      // Keep -0 as a floating-point number, because integers have no negative zero.
       self = .number(value)
     } else if let value = try? container.decode(Int64.self), container.holds(Decimal(value)) {
       self = .integer(value)

@@ -12,7 +12,7 @@ public import Foundation
 /// The URI of an ID has the form `x-heartwood://STORE/Entity/pNUMBER` and is stable for the
 /// lifetime of the store.
 public struct ManagedObjectID: Hashable, Sendable {
-  /// The data that all IDs of a store share.
+  /// The data shared by all IDs of a store.
   final class Space: Sendable {
     let store: UUID
     let entityNames: [Int: String]
@@ -43,7 +43,7 @@ public struct ManagedObjectID: Hashable, Sendable {
     let kind = isTemporary ? "t" : "p"
     let name = (entityName ?? "").addingPercentEncoding(withAllowedCharacters: Self.plainInURIs)
     components.percentEncodedPath = "/\(name ?? "")/\(kind)\(number.bits & Int64.max)"
-    guard let url = components.url else { preconditionFailure("The ID has no valid URI.") }
+    guard let url = components.url else { preconditionFailure("The object ID's URI is malformed.") }
     return url
   }
 

@@ -55,7 +55,7 @@ public struct PersistentHistoryToken: Codable, Sendable {
 }
 
 extension PersistentHistoryToken: Hashable {
-  // Ignore the times, because only some tokens for the same position contain them.
+  // Do not compare the times, because a token may lack the time of its position.
   private var sequences: [UUID: Int64] { positions.mapValues(\.sequence) }
 
   /// Returns whether two tokens have the same positions.
@@ -115,9 +115,9 @@ public struct PersistentHistoryChange: Sendable {
     case update(properties: Set<String>)
     /// The object was deleted.
     ///
-    /// The tombstone contains the last values, as text, of the attributes that are preserved on
-    /// deletion. The values are keyed by attribute name. Dates are in ISO 8601 format, data is in
-    /// base64, and values of `Codable` types are JSON.
+    /// The tombstone contains the attributes that are preserved on deletion: their last values as
+    /// text, keyed by attribute name. Dates are in ISO 8601 format, data is in base64, and values
+    /// of `Codable` types are JSON.
     case delete(tombstone: [String: String])
   }
 

@@ -50,9 +50,10 @@ package final class RenumberedObjects {
     runs[old.entity].add(old.bits, new.bits)
   }
 
-  /// Returns an object's current number, given that number or an earlier number.
+  /// Returns an object's current number, given that number or an earlier one.
   ///
-  /// - Complexity: O(log n) per replacement of the number, where n is the number of entries.
+  /// - Complexity: O(log n) for each time that the number has been replaced, where n is the number
+  ///   of entries.
   package func resolved(_ number: ObjectNumber) -> ObjectNumber {
     var number = number
     while let next = successor(of: number) { number = next }
@@ -140,7 +141,7 @@ private struct NumberRuns {
 
   subscript(old: Int64) -> Int64? {
     if !unordered.isEmpty, let new = unordered[old] { return new }
-    // Find the position of the first run that begins after the number.
+    // Find the position of the first run that begins after `old`.
     var (low, high) = (0, runs.count)
     while low < high {
       let middle = (low + high) / 2

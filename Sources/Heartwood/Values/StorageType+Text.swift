@@ -79,6 +79,6 @@ extension StorageType {
     return value == nil ? Data(base64Encoded: text)?.storedValue : .bytes([UInt8](text.utf8))
   }
 
-  /// Returns whether a string represents infinity, rather than a number that is too large.
+  /// Returns whether a string represents infinity, rather than a number that is out of range.
   private static func isInfinity(_ text: String) -> Bool { text.lowercased().contains("inf") }
 }

@@ -10,7 +10,8 @@ struct BackupChain {
 
   /// Opens the files needed to restore a generation.
   ///
-  /// - Parameter base: See ``BackupDirectory/chain(to:after:)``.
+  /// - Parameter base: A generation whose files are not needed; see
+  ///   ``BackupDirectory/chain(to:after:)``.
   /// - Throws: `generationExpired` if the directory does not contain the generation, or `corrupt`
   ///   if a file is missing or damaged.
   init(
@@ -91,7 +92,7 @@ struct BackupChain {
   }
 }
 
-/// The readers of several files, ordered by the page numbers of their images.
+/// The readers of several files, ordered by the page numbers of their current images.
 private struct ReaderQueue {
   /// A binary heap of elements that each contain a page number and the index of a reader.
   private var heap: [UInt64] = []

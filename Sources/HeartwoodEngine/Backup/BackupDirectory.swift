@@ -41,7 +41,7 @@ struct BackupDirectory {
     self.fileSystem = fileSystem
     self.names = names.sorted { ($0.frame, $0.base ?? 0) < ($1.frame, $1.base ?? 0) }
     var steps: [FrameNumber: BackupName] = [:]
-    // A base is older than the files that build on it, so in ascending order, it comes first.
+    // The names are in ascending order, so a base comes before the files that build on it.
     for name in self.names where steps[name.frame] == nil {
       guard let base = name.base, steps[base] == nil else {
         steps[name.frame] = name
@@ -111,7 +111,8 @@ struct BackupDirectory {
     name.base.map { lastSteps[$0] != nil } ?? true
   }
 
-  /// Returns the newest generation in `frames` that a generation builds on, directly or indirectly.
+  /// Returns the newest generation in `frames` that the generation `frame` builds on, directly or
+  /// indirectly.
   func base(of frame: FrameNumber, among frames: Set<FrameNumber>) -> FrameNumber? {
     var next = lastSteps[frame]?.base
     while let current = next, !frames.contains(current) { next = lastSteps[current]?.base }

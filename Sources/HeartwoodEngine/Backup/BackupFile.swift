@@ -47,7 +47,8 @@ package struct BackupFile {
     try Self.opened(name, in: directory, fileSystem).read(into: target, at: offset)
   }
 
-  /// Returns an image's page number, or throws an error if the image is damaged.
+  /// Returns an image's page number, or throws `corrupt` if the image is damaged or its page number
+  /// is less than `least`.
   func page(of image: Bytes, from least: UInt64) throws(StorageError) -> PageNumber {
     let page = image.load32(PageLayout.page.offset)
     let frame = image.load64(PageLayout.frame.offset)

@@ -109,13 +109,13 @@ package struct BackupHeader: Hashable, Sendable {
     // Reject a damaged length that exceeds the file's size, because it could cause a huge
     // allocation.
     guard UInt64(nameByteCount) <= (try file.byteCount()) else {
-      throw damaged("The header of the file is invalid.", name)
+      throw damaged("The file's header is invalid.", name)
     }
     let whole = ByteBlock(count: byteCount(nameByteCount))
     defer { whole.keep() }
     guard try file.read(into: whole.bytes, at: 0) == whole.bytes.count,
       let header = decoded(whole.bytes.bytes, nameByteCount)
-    else { throw damaged("The header of the file is invalid.", name) }
+    else { throw damaged("The file's header is invalid.", name) }
     guard try file.byteCount() == header.fileByteCount else {
       throw damaged(
         "The length of the file does not match its page count (\(header.imageCount)).", name)

@@ -73,8 +73,8 @@ struct BackupRun {
   /// - Returns: `nil` if the name has been released since the list was read.
   private func namedSnapshot(at generation: Generation) throws -> Snapshot? {
     do { return try store.snapshot(at: generation) } catch {
-      // After any other error, end the backup. Later backups begin at a newer generation and would
-      // never add this one.
+      // Skip the generation only if its name has been released. After any other error, end the
+      // backup: later backups begin at a newer generation and would never add this one.
       guard (error as? StorageError)?.kind == .generationExpired,
         try !store.namedGenerations().values.contains(generation)
       else { throw error }
@@ -219,7 +219,8 @@ struct BackupRun {
 
 /// A series of backup files in one directory.
 ///
-/// A random number identifies the series and is part of the names of its generations.
+/// A random number identifies the series and is part of the names under which the store keeps
+/// generations for it.
 struct BackupSeries {
   let number: UInt64
 
@@ -232,7 +233,7 @@ struct BackupSeries {
   /// Returns the name under which a store keeps the directory's newest generation.
   func name(of generation: Generation) -> String { prefix + BackupName.digits(generation.frame) }
 
-  /// Returns whether ``name(of:)`` can return the given name.
+  /// Returns whether `name` has the form that ``name(of:)`` returns for this series.
   func owns(_ name: String) -> Bool { name.hasPrefix(prefix) && Self.isName(name) }
 
   /// Returns whether a generation name has the form that backups use.

@@ -26,7 +26,8 @@ struct BackupThinning {
       })
   }
 
-  /// Returns a single file that contains the changes from one generation to another.
+  /// Returns the name of a single file that contains all changes from the generation `base` to the
+  /// generation `frame`.
   ///
   /// If no such file exists, the method writes one by merging files. If any of the merged files is
   /// a full backup, the new file is also a full backup.

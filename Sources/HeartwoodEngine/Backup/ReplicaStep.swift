@@ -129,7 +129,7 @@ struct ReplicaStep {
     return (frames, written)
   }
 
-  /// Checks that every used page beyond the previous end of the store has an image.
+  /// Checks that there is an image of every page in use beyond the previous end of the store.
   private func requireNewPages(
     of state: GenerationState, from first: PageNumber
   ) throws(StorageError) {

@@ -91,7 +91,7 @@ package final class ExclusiveByte: Sendable {
 
   /// The longest pause between two attempts, in microseconds.
   private static let longestPause: UInt64 = 1000
-  /// The longest pause, in microseconds, between two attempts of a wait that has no limit and may
-  /// last for hours.
+  /// The longest pause between two attempts, in microseconds, during a wait without a limit, which
+  /// may last for hours.
   private static let longestUnlimitedPause: UInt64 = 10_000
 }

@@ -60,7 +60,7 @@ package protocol FileSystem: AnyObject, Sendable {
   /// Makes all earlier file creations, renames and removals in a directory durable.
   func syncDirectory(_ path: String) throws(StorageError)
 
-  /// Returns a path with symbolic links resolved, even if the last link refers to nothing.
+  /// Returns `path` with symbolic links resolved, even if the last link is dangling.
   func resolvingLinks(_ path: String) -> String
 
   /// Starts watching a file, or returns `nil` if it cannot be watched. The watch ends when the
@@ -232,8 +232,8 @@ package struct FileIdentity: Hashable, Sendable {
 
 /// A range of a file, mapped into memory until the last reference to this object is released.
 ///
-/// - Note: `@unchecked` because the memory is raw. This process never writes to read-only mappings,
-///   and it uses only atomic operations on shared mappings.
+/// - Note: `@unchecked` is needed because the memory is raw. It is safe because this process never
+///   writes to read-only mappings, and uses only atomic operations on shared mappings.
 package final class Mapping: @unchecked Sendable {
   package let bytes: MutableBytes
   /// An optional closure that is called before each access to shared memory.

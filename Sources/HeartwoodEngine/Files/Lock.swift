@@ -15,7 +15,7 @@
 /// holds it may not exist in the child. The child must not use the state that the lock guards. The
 /// child can still run the deinitialisers of objects that use the lock.
 ///
-/// - Note: `@unchecked` because the C library synchronises the memory behind the pointers.
+/// - Note: `@unchecked` is safe because the C library synchronises the memory behind the pointers.
 package final class Lock: @unchecked Sendable {
   private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
   private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)

@@ -1,5 +1,5 @@
-/// A record of this process's threads that are waiting, without a timeout, for another process to
-/// release a lock.
+/// A record of the threads in this process that are waiting, without a timeout, for another process
+/// to release a lock.
 package final class LockWaits: @unchecked Sendable {
   // `@unchecked` is safe because `lock` guards every property declared after it.
   private let lock = Lock()

@@ -3,7 +3,7 @@
 /// Nothing in this file system is durable, so syncing has no effect. An open file remains usable
 /// after it has been removed.
 ///
-/// - Note: `@unchecked` because all mutable state is accessed only under `lock`.
+/// - Note: `@unchecked` is safe because all mutable state is accessed only under `lock`.
 package final class MemoryFileSystem: FileSystem, @unchecked Sendable {
   package let bootIdentity: UInt64? = UInt64.random(in: .min ... .max)
   private let device = UInt64.random(in: .min ... .max)
@@ -136,7 +136,7 @@ package final class MemoryFileSystem: FileSystem, @unchecked Sendable {
 
 /// The bytes and locks of one file in memory, independent of the file's name.
 ///
-/// - Note: `@unchecked` because all mutable state is accessed only under `lock`.
+/// - Note: `@unchecked` is safe because all mutable state is accessed only under `lock`.
 private final class MemoryContent: @unchecked Sendable {
   /// The size of a chunk in bytes.
   ///

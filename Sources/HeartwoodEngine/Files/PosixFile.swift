@@ -95,8 +95,8 @@ final class PosixFile: File {
 
   /// Returns the number of leading vectors that one call can write.
   ///
-  /// The result respects Darwin's byte limit and the smallest vector limit of any supported
-  /// platform.
+  /// The result respects Darwin's byte limit, and the lowest limit on the number of vectors among
+  /// all supported platforms.
   private static func vectorCount(_ vectors: ArraySlice<iovec>) -> Int {
     var byteCount = 0
     let fitting = vectors.prefix(1024).prefix { vector in

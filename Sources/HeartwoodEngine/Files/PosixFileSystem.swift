@@ -100,8 +100,8 @@ package final class PosixFileSystem: FileSystem {
         throw Self.isNoFile(path)
       }
       return PosixFile(descriptor: descriptor, path: path, isWritable: access != .read)
-    // Return `nil` only without `O_CREAT`. With that flag, `ENOENT` means that the parent directory
-    // does not exist.
+    // Return `nil` only if `O_CREAT` was not passed. With that flag, `ENOENT` means that the parent
+    // directory does not exist.
     case .failure(let error) where error.code == ENOENT && access != .create:
       return nil
     // The path names a directory, a socket, or a device without a driver.

@@ -1,4 +1,4 @@
-/// A mutex for the threads of one process that limits how long a thread waits.
+/// A mutex for the threads of one process, with an optional deadline for acquiring it.
 final class ThreadGate: @unchecked Sendable {
   // `@unchecked` is safe because `lock` guards `isHeld`.
   private let lock = Lock()

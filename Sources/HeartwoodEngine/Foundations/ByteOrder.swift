@@ -1,6 +1,5 @@
-// Conversions between this machine's byte order and the byte order of the files. The properties are
-// `@_transparent`, because a debug build would call the generic `init(littleEndian:)` through a
-// function table.
+// Conversions between this machine's byte order and the byte order of the files. They do not use
+// the generic `init(littleEndian:)`, which a debug build would call through a function table.
 
 extension UInt16 {
   /// This number, converted to or from little-endian byte order.

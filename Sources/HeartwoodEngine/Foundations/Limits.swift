@@ -46,8 +46,8 @@ package enum Limits {
   package static let maxEntryCount: UInt64 = 1 << 48
   /// The largest frame number.
   ///
-  /// No device can hold this many frames. Adding another number, such as the offset of a lock byte,
-  /// to a frame number cannot overflow.
+  /// No device can hold this many frames. Frame numbers are small enough that adding another
+  /// number, such as the offset of a lock byte, cannot overflow.
   package static let maxFrame: UInt64 = 1 << 56
   /// The maximum number of lineages in a header slot.
   ///
@@ -87,8 +87,8 @@ package enum Limits {
   package static let maxHolderRowCount = 256
   /// The maximum number of generations that a process takes holder locks for.
   ///
-  /// Each holder lock slows down all other lock calls. Users rarely need to see more than the
-  /// oldest held generations.
+  /// Each held lock makes every lock call slower, and users rarely need to see more than the oldest
+  /// held generations.
   package static let maxHeldGenerationLockCount = 256
   /// The maximum number of attempts to read data that another process keeps changing.
   ///

@@ -107,8 +107,8 @@ package enum Catalog {
       try decoder.finish()
       return name
     } catch {
-      // `invalidArgument` means that the key is valid but is not a single string, so it is not a
-      // name.
+      // `invalidArgument` means that the key is well formed but is not a single string. Every key
+      // here must be a name, so the data is damaged.
       throw error.kind == .invalidArgument ? damaged : error
     }
   }

@@ -1,8 +1,7 @@
 extension KeyspaceReads {
   func estimatedCount(from lower: Key?, upTo upper: Key?, of count: Int) throws(StorageError) -> Int
   {
-    // Use `Key()` as the lowest bound. The empty key sorts before every key in the keyspace,
-    // because no key there is empty.
+    // If there is no lower bound, use the empty key, which sorts before every key in the keyspace.
     let first = try position(of: lower ?? Key())
     guard let upper else {
       if let rest = first.countToEnd { return rest }
@@ -61,9 +60,9 @@ extension KeyspaceReader {
 
   /// Returns an estimate of the number of entries in a range of keys.
   ///
-  /// Use the estimate to choose between ways of reading the entries. The estimate is exact if both
-  /// ends of the range are in the same leaf of the tree. Otherwise, the error depends on how evenly
-  /// the nodes are filled, but is usually less than a third.
+  /// Use the estimate to choose between strategies for reading the entries. The estimate is exact
+  /// if both ends of the range are in the same leaf of the tree. Otherwise, the error depends on
+  /// how evenly the nodes are filled, but is usually less than a third.
   ///
   /// - Parameters:
   ///   - lower: The inclusive lower bound, or `nil` to start at the first key of the keyspace.

@@ -1,5 +1,5 @@
 extension KeyspaceReads {
-  /// Looks up `keys` in order.
+  /// Looks up `keys`, and calls `body` for each key in order.
   ///
   /// Each encoded key, including its padding, has at most `byteCount` bytes. `keyspace` is a
   /// transaction's keyspace, which `body` may change but not remove, or `nil` for a snapshot.
@@ -27,8 +27,8 @@ extension KeyspaceReads {
       if view.changeCount == changeCount {
         limit = min(limit * 2, TreeBatch.capacity)
       } else {
-        // If `body` makes a change, values that were already found may move, so look up the
-        // remaining keys again.
+        // `body` has made a change, which may have moved values that were already found. Look up
+        // the remaining keys again.
         keyspace?.requireUsable()
         limit = 1
       }

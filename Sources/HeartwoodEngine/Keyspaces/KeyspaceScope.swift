@@ -1,4 +1,4 @@
-/// A keyspace of a transaction, and flags that indicate whether the keyspace may be used.
+/// The state of a transaction's keyspace: flags that indicate whether the keyspace may be used.
 ///
 /// A keyspace, its iterations and its cursors share one scope. Only one thread at a time may use a
 /// scope.

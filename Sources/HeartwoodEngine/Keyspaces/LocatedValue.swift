@@ -52,7 +52,8 @@ package struct KeyspaceReads {
     return try large(found.value)
   }
 
-  /// Returns the overflow value of a leaf cell, copying the value only if it spans several pages.
+  /// Returns the large value that a leaf cell refers to, copying the value only if it spans several
+  /// pages.
   func large(_ cell: Bytes) throws(StorageError) -> LocatedValue {
     let reference = try OverflowReference(cell, in: view)
     if let page = try Overflow(view: view, tree: root.tree).inPlace(reference) {

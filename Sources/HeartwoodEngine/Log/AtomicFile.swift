@@ -34,8 +34,8 @@ package struct AtomicFile: Sendable {
   /// Before it allocates memory for the file, this method checks that the length is valid and that
   /// the file does not consist mostly of holes.
   ///
-  /// - Parameter lengths: A function that returns the valid lengths of a file with the given
-  ///   fields.
+  /// - Parameter lengths: A function that returns the range of valid lengths, in bytes, for a file
+  ///   that starts with the given fields.
   package func read<Content>(
     _ log: LogFiles, fieldByteCount: Int, lengths: (Bytes) -> ClosedRange<UInt64>,
     decode: (Bytes, StoreIdentity) throws(StorageError) -> Content
@@ -69,8 +69,8 @@ package struct AtomicFile: Sendable {
     }
     guard count > Self.plainByteCount else { return }
     if try file.allocatedByteCount() >= count / Self.compression { return }
-    // Check the bytes as well, because ZFS updates the disk usage of a file only seconds after a
-    // sync.
+    // The reported disk usage may be out of date, because ZFS updates it only seconds after a sync.
+    // Check the bytes instead.
     guard try Self.isFilled(file, count) else {
       throw damaged("Most of the file consists of holes.")
     }
@@ -78,7 +78,7 @@ package struct AtomicFile: Sendable {
 
   /// Returns whether each chunk of the file contains enough nonzero blocks.
   ///
-  /// The method stops reading at the first chunk that does not.
+  /// The method stops reading at the first chunk that contains too few.
   private static func isFilled(_ file: any File, _ count: UInt64) throws(StorageError) -> Bool {
     let block = ByteBlock(count: Int(plainByteCount))
     defer { block.keep() }

@@ -209,8 +209,8 @@ package final class LogFiles: Sendable {
 
   /// Truncates segment `first` and all later segments to zero bytes, without deleting the files.
   ///
-  /// The segments in `known` are truncated first, because this frees their descriptors for the
-  /// other segments.
+  /// The method truncates the segments in `known` first. Their descriptors can then be closed to
+  /// make room for those of the other segments.
   package func emptySegments(from first: UInt64, knowing known: [Segment]) throws(StorageError) {
     for segment in known.reversed() where segment.number >= first { try? segment.file.empty() }
     for number in try existing() where number >= first {

@@ -17,7 +17,7 @@ package struct LogScanner {
   private let origin: CommitPoint
   private let block: ByteBlock
   private let footerBlock: ByteBlock
-  /// The first frame of each segment that begins with a new transaction.
+  /// The first frames of the segments that begin with a new transaction.
   ///
   /// Each key is the digest of the group that precedes the transaction.
   private var starts: [UInt64: [FrameNumber]] = [:]
@@ -109,7 +109,8 @@ package struct LogScanner {
     return nil
   }
 
-  /// Returns the unread commits listed in the footer of the next frame's segment, if it has one.
+  /// Returns a step with all unread commits that the footer of the next frame's segment summarises,
+  /// or `nil` if there is no usable footer.
   private mutating func footerStep(upTo limit: FrameNumber) throws(StorageError) -> LogStep? {
     let next = nextFrame
     let number = geometry.segment(of: next)
@@ -165,7 +166,8 @@ package struct LogScanner {
       == geometry.pageByteCount
   }
 
-  /// Returns the complete transaction at `start` if it continues the chain of digests.
+  /// Returns the transaction at `start`, or `nil` if it is incomplete or does not continue the
+  /// chain of digests.
   private func commit(at start: FrameNumber) throws(StorageError) -> LogStep? {
     guard let first = try header(at: start), first.header.previous == point.digest,
       first.header.ordinal == 0, first.header.base == start
@@ -182,8 +184,7 @@ package struct LogScanner {
       var frame = group.header.frame
       for image in group.header.images {
         frame = geometry.next(after: frame)
-        // Check explicitly that the segment exists, because images up to the durable watermark are
-        // not read here.
+        // Check explicitly that the segment exists, because the image itself is not read here.
         guard table[geometry.segment(of: frame)] != nil else { return nil }
         images.append(LogStep.Image(page: image.page, frame: frame, hash: image.hash))
       }
@@ -212,7 +213,7 @@ package struct LogScanner {
     _ geometry: Geometry
   ) {
     guard !voids.isEmpty else { return }
-    // Ignore impossible ranges, because the file that contained them may be corrupt.
+    // Discard impossible ranges, which a corrupt file may contain.
     let sane = voids.map { VoidRange(first: $0.first, last: min($0.last, end)) }
       .filter { $0.first <= $0.last }
     var ranges = VoidRange.coalesced(sane, geometry)[...]

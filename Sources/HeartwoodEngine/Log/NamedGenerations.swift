@@ -77,7 +77,7 @@ package struct NamedGenerations: Hashable, Sendable {
   /// Decodes the rows.
   ///
   /// - Throws: `corrupt` if the bytes are damaged. A damaged row is not skipped, because a
-  ///   maintenance run could otherwise reclaim the generation that the row names.
+  ///   maintenance run could then reclaim the generation that the row was meant to protect.
   package static func decode(
     _ bytes: Bytes, of identity: StoreIdentity
   ) throws(StorageError) -> NamedGenerations {

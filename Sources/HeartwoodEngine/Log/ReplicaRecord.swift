@@ -10,7 +10,8 @@ package enum ReplicaLayout {
 
 /// The contents of the `replica` file, which marks a store as a replica.
 ///
-/// The record contains the last error of the process that follows the backup.
+/// The record contains the last error that occurred while the replica was being updated from its
+/// backup.
 package struct ReplicaRecord: Hashable, Sendable {
   /// The message of the last error, or an empty string if the last attempt succeeded.
   package var message = ""

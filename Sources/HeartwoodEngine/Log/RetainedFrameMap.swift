@@ -54,7 +54,8 @@ package struct RetainedFrameMap: Hashable, Sendable {
   package var start: FrameNumber
   /// The retained generations in ascending order.
   ///
-  /// There is at least one retained generation. All pages of these generations can be read.
+  /// There is at least one retained generation, and all pages of these generations are still
+  /// readable.
   package var retainedGenerations: [CommitPoint]
   /// The lineages that ended at or before the newest retained generation.
   package var lineages: [EndedLineage]

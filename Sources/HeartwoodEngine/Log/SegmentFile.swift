@@ -53,8 +53,8 @@ package final class SegmentFile: Sendable {
 
   /// Writes bytes that must be synced later, and keeps the descriptor open until they are synced.
   ///
-  /// To limit the number of open descriptors, this method may also sync the file that has waited
-  /// longest. If that sync fails, this method throws the error from the sync.
+  /// To limit the number of open descriptors, this method may also sync another file: the one that
+  /// has waited longest for a sync. If that sync fails, this method throws the error from the sync.
   package func write(_ parts: [Bytes], at offset: UInt64) throws(StorageError) {
     // Record the write first, so that no other thread closes the descriptor during the write.
     // Closing the file's last descriptor could discard a write-back error.
@@ -66,7 +66,8 @@ package final class SegmentFile: Sendable {
     do throws(StorageError) {
       try pool.sync(waiting.entry, waiting.file)
     } catch {
-      // A failed sync may have lost bytes of earlier commits.
+      // The failed sync may have lost bytes of earlier commits, so throw an error that disables
+      // writing.
       throw error.endingSync
     }
   }

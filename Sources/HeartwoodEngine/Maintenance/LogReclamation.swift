@@ -108,9 +108,9 @@ package struct LogReclamation {
   /// Holes are punched in a segment if at most 1/`sparseShare` of its pages are retained.
   package static let sparseShare = 4
 
-  /// Removes and returns the frames at the start of a list that are in a range of slots.
+  /// Removes the frames in the range `slots` from the start of `retainedFrames`, and returns them.
   ///
-  /// The method also removes any frames before the range, but does not return them, because their
+  /// The method also removes any frames before the range. It does not return them, because their
   /// segments are missing.
   private static func removeFrames(
     _ retainedFrames: inout ArraySlice<RetainedFrameMap.RetainedFrame>,

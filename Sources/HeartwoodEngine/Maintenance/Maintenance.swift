@@ -17,9 +17,9 @@ final class Maintenance: @unchecked Sendable {
   /// `write` instead of on a background thread.
   private let isInline: Bool
   private let busyMilliseconds: UInt64
-  /// The function that is called with each error from a background run.
+  /// A function to call with each error from a background run.
   ///
-  /// Consecutive duplicates of an error are not reported.
+  /// If consecutive runs fail with the same error, only the first failure is reported.
   private let report: @Sendable (StorageError) -> Void
   /// A lock that is held while a suspended store becomes active again.
   ///
@@ -37,7 +37,7 @@ final class Maintenance: @unchecked Sendable {
   private var isWorking = false
   /// A Boolean value that indicates whether the thread is performing a run or creating segments.
   private var isRunning = false
-  /// The ID of the thread, or `nil` before the thread runs.
+  /// The ID of the background thread while it is in its loop, or `nil` otherwise.
   private var worker: UInt?
   private var isRunRequested = false
   private var runCount = 0
@@ -106,7 +106,8 @@ final class Maintenance: @unchecked Sendable {
   /// - Parameter deadline: A time in milliseconds on the monotonic clock, or `nil` to wait without
   ///   a limit.
   /// - Returns: `false` if the thread is still working at the deadline. It then ends later, unless
-  ///   ``restart(_:)`` is called. For an idle thread, the result is `true` even after the deadline.
+  ///   ``restart(_:)`` is called. The deadline does not apply to an idle thread, which ends
+  ///   promptly.
   @discardableResult
   func stop(until deadline: UInt64? = nil) -> Bool {
     lock.acquire()
@@ -150,7 +151,7 @@ final class Maintenance: @unchecked Sendable {
   /// The ended lineages.
   var lineages: [EndedLineage] { lock.withLock { endedLineages } }
 
-  /// Replaces the ended lineages with those that were read from the files.
+  /// Replaces the ended lineages with `lineages`, which were read from the files.
   func adopt(_ lineages: [EndedLineage]) { lock.withLock { endedLineages = lineages } }
 
   /// Requests a run if one is due, and a new segment if the current segment is more than half full.
@@ -190,7 +191,7 @@ final class Maintenance: @unchecked Sendable {
     if isDue { _ = try run(isScheduled: true) }
   }
 
-  /// Records that the lineage of a commit has ended with that commit.
+  /// Records that the lineage of `point` has ended with that commit.
   func recordEnd(of point: CommitPoint) {
     lock.withLock { endedLineages.append(EndedLineage(lineage: point.lineage, end: point.frame)) }
   }
@@ -226,7 +227,8 @@ final class Maintenance: @unchecked Sendable {
 
   /// Creates segments ahead of the writer, and seals full segments.
   ///
-  /// Sealing does not wait for a run, because full segments accumulate if checkpoints are rare.
+  /// Full segments are also sealed here, between maintenance runs, because many of them can
+  /// accumulate if runs are rare.
   private func makeSegments() throws(StorageError) {
     let counters = files.counters
     try files.opened.require()
@@ -249,8 +251,8 @@ final class Maintenance: @unchecked Sendable {
   ///
   /// - Parameters:
   ///   - writesWatermark: Whether to write the header slot even if no page is written.
-  ///   - isScheduled: Whether to reclaim log space only if enough log has been written since the
-  ///     last reclamation.
+  ///   - isScheduled: Whether to skip log reclamation if too little log has been written since the
+  ///     last one.
   func run(
     writesWatermark: Bool = false, isScheduled: Bool = false
   ) throws(StorageError) -> CheckpointResult {
@@ -265,8 +267,8 @@ final class Maintenance: @unchecked Sendable {
       lineages: { [self] in lineages }, sealing: sealing,
       writesWatermark: writesWatermark, minReclaimFrameCount: isScheduled ? max(stretch / 2, 1) : 1)
     let result = Result { () throws(StorageError) in try run.run() }
-    // Record the end of the run first. Threads are waiting for it, and filling the reserve may
-    // fail.
+    // Record the end of the run before filling the reserve. Threads may be waiting for the run to
+    // end, and filling the reserve may fail.
     switch result {
     case .success(let done):
       recordRun(from: start, held: done.blockingGeneration == nil ? nil : stretch, error: nil)
@@ -377,7 +379,7 @@ final class Maintenance: @unchecked Sendable {
         lock.wait(
           milliseconds: min(Self.otherProcessCheckMilliseconds, millisecondsToHolderCheck ?? .max))
         lock.release()
-        // Ignore an error, because the next reader will encounter it again.
+        // Ignore any error. The next reader will run into it again.
         try? table.releaseCheckpointedSegments()
         // Close descriptors of segments that another process may have synced.
         files.closeDurableSegments()

@@ -126,7 +126,8 @@ struct MaintenanceRun {
     // Ignore locks on dead generations, because they belong to pins that are about to fail.
     // Counting such a lock would retain a generation that an earlier run has already released.
     var alive = found.filter { $0 < newestRetained && present.isAlive($0) }.sorted()
-    // An earlier run already found the commits of the generations that it retained.
+    // Named generations, and generations that an earlier run retained, are already known to be
+    // commits. Check only the others.
     let commits = named.union(present.olderRetained)
     for generation in alive.filter({ !commits.contains($0) }) {
       try files.suspensions.requireNoRequest()
@@ -240,7 +241,7 @@ struct MaintenanceRun {
     return newest.checkpointed
   }
 
-  /// Performs step M3: advances the page file to `low`.
+  /// Performs step M3: advances the page file to `decision.low`.
   ///
   /// - Returns: The commit whose state the page file now contains, or `nil` if that state has not
   ///   changed.
@@ -287,7 +288,7 @@ struct MaintenanceRun {
     if let advanced { try files.pageFile.cut(max(advanced.pageCount, table.greatestPageCount)) }
   }
 
-  /// Returns the state at `low`, rebuilding it from the log if it is not in memory.
+  /// Returns the state at `decision.low`, rebuilding it from the log if it is not in memory.
   private func state(_ decision: Decision) throws(StorageError) -> GenerationState {
     if decision.newest.generation == decision.low { return decision.newest }
     if let live = table.liveState(at: decision.low) { return live }
@@ -332,7 +333,8 @@ struct MaintenanceRun {
     return moving.count
   }
 
-  /// Allocates space for all pages, because a power cut may have undone an earlier allocation.
+  /// Allocates space in the page file for all pages at `point`, because a power cut may have undone
+  /// an earlier allocation.
   ///
   /// The space includes free pages at the end of the file. These pages are not written, but readers
   /// may map them.

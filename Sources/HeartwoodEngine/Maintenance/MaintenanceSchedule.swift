@@ -1,6 +1,6 @@
 /// A schedule that decides when maintenance runs are due, and when writers must wait for a run.
 ///
-/// Only this type compares the length of the log with a limit. The schedule measures lengths in
+/// No other type compares the length of the log with a limit. The schedule measures lengths in
 /// frames, counted from the commit that was newest when the last run started. The count starts at
 /// that commit even if a pin kept the run from checkpointing that far. While a pin is held, runs
 /// are therefore due at intervals rather than after every commit.
@@ -17,7 +17,7 @@ struct MaintenanceSchedule {
   private var nextRunAt: FrameNumber
   /// The generation at which to check again whether older generations are held.
   ///
-  /// If any older generations are held, a run is due immediately.
+  /// If any are held at that point, a run is due immediately.
   private var nextHeldCheckAt: FrameNumber
   /// The generation at which writers start to wait for a run.
   private var stallAt: FrameNumber
@@ -88,7 +88,8 @@ struct MaintenanceSchedule {
   /// Call this method after a writer has waited too long for a run.
   mutating func stopStalling(at generation: FrameNumber) { stallAt = generation + heldLength }
 
-  /// Returns whether a run is worthwhile after an old generation has expired.
+  /// Returns whether a log of `length` frames is long enough to justify a run after an old
+  /// generation has expired.
   func isWorthwhile(afterExpiry length: UInt64) -> Bool { length >= self.length / 4 }
 
   /// Returns how many frames the log may grow by between two runs while generations are held.

@@ -83,7 +83,8 @@ package struct Geometry: Hashable, Sendable {
     firstFrame(of: segment) + UInt64(framesPerSegment - 2)
   }
 
-  /// Returns whether a slot contains a frame.
+  /// Returns whether the slot at `index` can contain a frame, rather than a segment's header or
+  /// footer.
   ///
   /// The number of a frame equals the index of its slot.
   package func isFrame(_ index: FrameNumber) -> Bool {
@@ -97,7 +98,8 @@ package struct Geometry: Hashable, Sendable {
     return isFrame(following) ? following : firstFrame(of: segment(of: following + overhang))
   }
 
-  // The number to add to a header or footer slot to get a slot in the next frame's segment.
+  // The number to add to the index of a header or footer slot to get the index of a slot in the
+  // segment of the next frame.
   private var overhang: UInt64 { UInt64(footerFrames) }
 
   package func advance(_ frame: FrameNumber, by count: Int) -> FrameNumber {

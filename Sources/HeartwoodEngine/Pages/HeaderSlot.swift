@@ -222,7 +222,9 @@ package struct HeaderSlot: Hashable, Sendable {
       durableUpTo: bytes.load64(Layout.durableUpTo.offset), lineages: lineages)
   }
 
-  /// Reads both slots from the file again, because another process may have changed a slot.
+  /// Reads both slots from the file.
+  ///
+  /// Slots that were read earlier may be outdated, because another process may have changed them.
   package static func readBoth(_ file: any File) throws(StorageError) -> [HeaderSlot?] {
     let block = ByteBlock(count: HeaderSlotLayout.byteCount)
     defer { block.keep() }

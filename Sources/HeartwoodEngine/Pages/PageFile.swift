@@ -62,7 +62,7 @@ package final class PageFile: @unchecked Sendable {
     }
   }
 
-  /// Records the state of the file.
+  /// Records which state the file contains.
   ///
   /// If another process wrote that state, the method also discards the cached information about the
   /// file. Call this method before you read pages through an index that was built from this state.

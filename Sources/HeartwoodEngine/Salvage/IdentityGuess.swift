@@ -56,8 +56,8 @@ struct IdentityGuess {
     if let count = found.1 { framesPerSegment.append(count) }
   }
 
-  /// Returns the identity and geometry that fit the most pages, or `nil` if no combination fits any
-  /// page.
+  /// Returns the identity and geometry that match the hashes of the most pages, or `nil` if no
+  /// combination matches any page.
   func best(
     for pages: (any File)?
   ) throws(StorageError) -> (StoreIdentity, Geometry)? {
@@ -91,7 +91,8 @@ struct IdentityGuess {
     return count
   }
 
-  /// Returns a geometry with the given page size that fits the names of the log segments.
+  /// Returns a geometry with the given page size that is consistent with the names of the log
+  /// segments.
   private func geometry(pageByteCount: Int) -> Geometry? {
     var counts = framesPerSegment
     if let segmentByteCount { counts.append(segmentByteCount / pageByteCount) }

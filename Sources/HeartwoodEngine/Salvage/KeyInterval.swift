@@ -1,7 +1,7 @@
 /// The range of keys in a leaf.
 struct KeyInterval {
   let page: PageNumber
-  /// The frame in the leaf's header, which shows the age of the leaf.
+  /// The frame in the leaf's header, which indicates how old the leaf is.
   let frame: FrameNumber
   let first: [UInt8]
   let last: [UInt8]

@@ -88,10 +88,12 @@ struct PageFileScan {
     newestFrame = newest
   }
 
-  /// Returns the length of a file, excluding trailing holes if the file consists mostly of holes.
+  /// Returns the number of bytes of a file to scan: its length, unless the file consists mostly of
+  /// holes.
   ///
-  /// A damaged file system may report any length, and scanning takes memory for each page, so the
-  /// result is limited.
+  /// A damaged file system may report any length, and scanning uses memory for each page. The
+  /// result is therefore limited to 64 times the file's allocated size, or to ``plainByteCount`` if
+  /// that is more.
   private static func credibleByteCount(_ file: any File) throws(StorageError) -> UInt64 {
     let length = try file.byteCount()
     guard length > plainByteCount else { return length }
@@ -99,6 +101,6 @@ struct PageFileScan {
     return isLarge ? length : min(length, max(most, plainByteCount))
   }
 
-  /// The maximum length of a file that is read without a check for holes.
+  /// The maximum length, in bytes, of a file that is scanned without a check for holes.
   private static let plainByteCount: UInt64 = 1 << 30
 }

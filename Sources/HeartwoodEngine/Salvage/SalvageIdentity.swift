@@ -26,7 +26,7 @@ struct SalvageIdentity {
       // Sequence number 1 means that the other slot has not been written yet. Report a damaged slot
       // only if the number is higher.
       if slots.count == 1, header.sequence > 1 {
-        notes.append("One of the two header slots of the page file is damaged.")
+        notes.append("One of the page file's two header slots is damaged.")
       }
       return
     }

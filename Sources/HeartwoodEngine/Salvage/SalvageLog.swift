@@ -6,12 +6,12 @@
 struct SalvageLog {
   private(set) var point: CommitPoint
   private(set) var index = PageIndex()
-  /// The frames of page images that are also in the page file.
+  /// The frames of page images that have already been written back to the page file.
   ///
-  /// The salvage reads these images in place of damaged pages in the page file.
+  /// If a page is damaged in the page file, the salvage reads its image from the log instead.
   private(set) var checkpointedIndex = PageIndex()
   let table: SegmentTable
-  /// The highest frame of any page that is in the page file but not in `index`.
+  /// The highest frame number that a page in the page file can have if the page is not in `index`.
   private(set) var checkpointed: FrameNumber
   /// A Boolean value that indicates whether later commits are known or suspected to have existed.
   private(set) var hasLostCommits = false
@@ -281,7 +281,7 @@ struct SalvageLog {
     guard let last = starts.last, last.frame > newestInPages else { return }
     hasLostCommits = true
     notes.append(
-      "No commit in the log follows the state of the page file, so only the page file was used. "
+      "No commit in the log continues from the page file's state, so only the page file was used. "
         + "Commits between frames \(newestInPages) and \(last.frame) are lost.")
   }
 

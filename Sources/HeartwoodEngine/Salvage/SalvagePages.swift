@@ -94,7 +94,7 @@ final class SalvagePages {
   ) throws(StorageError) -> FrameNumber {
     guard let file = try files.open(directory + "/counters", .read) else { return 0 }
     return try file.withBytes(CountersLayout.byteCount, at: 0) { bytes throws(StorageError) in
-      // Ignore unused counters, whose values have no meaning.
+      // If `ready` is 0, the counters are not in use, and their values have no meaning.
       bytes.load64(CountersLayout.ready.offset) == 0
         ? 0 : bytes.load64(CountersLayout.durable.offset)
     }

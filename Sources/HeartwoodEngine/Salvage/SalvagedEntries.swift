@@ -10,7 +10,7 @@ final class SalvagedEntries {
   private var leaf: PageReference?
   private var slot = 0
   private var isDoubtful = false
-  /// Memory for the current key and for the key of the last intact entry.
+  /// Memory for the current key, and for the last key that was in order.
   private let block = ByteBlock(count: SearchKey.maxByteCount * 2, alignment: 16)
   private var keyCount = 0
   private var lastKeyCount: Int?
@@ -18,7 +18,8 @@ final class SalvagedEntries {
   private(set) var leafCount = 0
   /// The start of the missing range at the current position, or `nil` if there is none.
   private var gap: Gap?
-  /// The start of the lost branches that are not yet in the report, or `nil` if there are none.
+  /// The start of the lost branches that have not been added to the report yet, or `nil` if there
+  /// are none.
   private var branchGap: Gap?
   private var isInLostBranch = false
 

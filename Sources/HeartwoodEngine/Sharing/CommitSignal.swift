@@ -125,7 +125,7 @@ package final class CommitSignal: @unchecked Sendable {
     lock.withLock { waiters.removeValue(forKey: id) }?.resume(nil)
   }
 
-  /// Cancels all waits of an owner.
+  /// Cancels all of an owner's waits.
   package func end(_ owner: ObjectIdentifier) {
     for waiter in removeWaiters(where: { $0.owner == owner }) { waiter.resume(nil) }
   }

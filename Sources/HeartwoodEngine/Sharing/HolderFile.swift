@@ -52,7 +52,8 @@ package struct HolderFile: Sendable {
     }
   }
 
-  /// Returns the name assigned to a process or, if there is none, the name of its program.
+  /// Returns the name that `rows` contains for a process or, if there is none, the name of its
+  /// program.
   ///
   /// The result is `nil` if neither name is known.
   package static func name(of process: Int32, among rows: [HolderRow]) -> String? {

@@ -145,7 +145,8 @@ package final class SharedCounters: @unchecked Sendable {
     setFailed()
   }
 
-  /// Returns whether every counter is within its bound and every named generation can be pinned.
+  /// Returns whether the counters are consistent with each other and every generation in `kept` can
+  /// be pinned.
   ///
   /// Damaged counters could cause the store to treat a commit as durable when it is not, or to
   /// reclaim a named generation. Call this method only while no other process has the store open.

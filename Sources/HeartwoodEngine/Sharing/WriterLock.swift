@@ -69,7 +69,8 @@ package final class WriterLock: @unchecked Sendable {
     counters.store(token, CountersLayout.lastWriter)
   }
 
-  /// Runs `body` while no thread of this process holds the lock, without locking the byte.
+  /// Runs `body` while no thread of this process holds the writer lock, but does not lock the lock
+  /// byte.
   ///
   /// Other processes can write in the meantime.
   ///

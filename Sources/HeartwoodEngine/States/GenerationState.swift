@@ -7,9 +7,9 @@ package final class GenerationState: @unchecked Sendable {
   package let point: CommitPoint
   package let index: PageIndex
   package let segments: SegmentTable
-  /// The page number at which a writer starts to search for free pages.
+  /// The page number at which a writer starts searching for free pages.
   ///
-  /// No lower page is free.
+  /// No page with a lower number is free.
   package let lowestFree: PageNumber
   private let loader: PageLoader
   private let windows: UnsafeMutablePointer<PageRegion>
@@ -89,13 +89,15 @@ package final class GenerationState: @unchecked Sendable {
   /// Returns a copy of this state that needs neither the log up to `checkpointed` nor the deleted
   /// segments in `gone`.
   ///
-  /// The copy has no index entries up to `checkpointed`, because their pages are in the page file.
+  /// The copy's index has no entries for frames up to `checkpointed`, because the page file
+  /// contains those pages.
   package func pruned(
     checkpointed: FrameNumber, gone: Set<UInt64>
   ) throws(StorageError) -> GenerationState {
     var kept = index
-    // While generations are held, the page file usually has not advanced. In that case, share the
-    // index, because building another index would keep writers waiting.
+    // While generations are held, the page file usually does not advance, so there are no entries
+    // to remove. In that case, share the index, because building another index would keep writers
+    // waiting.
     if index.hasFrames(upTo: checkpointed) {
       kept = PageIndex()
       index.forEach(newerThan: checkpointed) { page, frame in kept.set(page, to: frame) }
@@ -106,7 +108,8 @@ package final class GenerationState: @unchecked Sendable {
       lowestFree: lowestFree)
   }
 
-  /// Returns whether this state refers to segments that contain only frames up to `checkpointed`.
+  /// Returns whether this state refers to any segment that contains only frames up to
+  /// `checkpointed`.
   func hasSegments(upTo checkpointed: FrameNumber) -> Bool {
     !segments.segments.isEmpty && segments.first < segment(after: checkpointed)
   }

@@ -85,7 +85,8 @@ extension GenerationTable {
   ///
   /// Releasing the segments frees their disk space even if no thread in this process is reading.
   package func releaseCheckpointedSegments() throws(StorageError) {
-    // A reader that has already adopted the state of the page file has pruned only its own state.
+    // Check both conditions. If a reader has already adopted the page file's state, it has updated
+    // `knownState`, but it has pruned only the state that it uses.
     guard files.counters.checkpointed > files.pageFile.knownState || holdsCheckpointedSegments
     else { return }
     let pin = try pinNewest()

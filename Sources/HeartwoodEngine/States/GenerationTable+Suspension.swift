@@ -46,7 +46,8 @@ extension GenerationTable {
     return failure
   }
 
-  /// Performs step S3: continues from a state that was read from the files.
+  /// Performs step S3: makes `state`, which was just read from the files, the newest state, and
+  /// allows pinning again.
   package func resume(at state: GenerationState) {
     lock.withLock {
       appendedState = state
@@ -58,10 +59,9 @@ extension GenerationTable {
 
   // MARK: Closing
 
-  /// Prevents pinning, because the store has been closed.
+  /// Prevents further pinning after the store has been closed.
   ///
-  /// - Parameter onUnused: A function that is called once, when snapshots no longer hold any
-  ///   generation.
+  /// - Parameter onUnused: A function to call once, when no generation is held any longer.
   package func end(_ onUnused: @escaping @Sendable () -> Void) {
     stopLingering()
     let present = lock.withLock {
@@ -72,9 +72,11 @@ extension GenerationTable {
     present?()
   }
 
-  /// Returns the function to call if the store has been closed and no live generation remains.
+  /// Returns and clears `onUnused` if the store has been closed and no live generation remains.
+  /// Otherwise, returns `nil`.
   ///
-  /// The caller must hold the table's lock, and must release it before it calls the function.
+  /// The caller must hold the table's lock, and must release it before calling the returned
+  /// function.
   func takeOnUnused() -> (@Sendable () -> Void)? {
     guard let found = onUnused, entries.isEmpty, building.isEmpty else { return nil }
     onUnused = nil

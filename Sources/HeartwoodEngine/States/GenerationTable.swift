@@ -32,7 +32,9 @@ package final class GenerationTable: @unchecked Sendable {
   private var onExpiry: (@Sendable () -> Void)?
   private var onPin: (@Sendable () -> Void)?
 
-  /// Whether generations can be pinned.
+  /// The phases of a table's lifetime.
+  ///
+  /// Generations can be pinned only in the `active` phase.
   enum Phase { case active, suspended, ended }
 
   package init(_ state: GenerationState, files: StoreFiles, lingers: Bool) {
@@ -296,9 +298,9 @@ package final class GenerationTable: @unchecked Sendable {
     if building[entry.generation] == nil { try? files.locks.unlockLive(entry.generation) }
   }
 
-  /// Drops the lingering pin if the pin has not been used since the last call to this method.
+  /// Drops the lingering pin if it has not been used since the previous call to this method.
   ///
-  /// - Returns: Whether a pin still lingers.
+  /// - Returns: `true` if a pin still lingers.
   package func ageLingeringPin() -> Bool {
     lock.withLock {
       isAging = false
@@ -315,7 +317,7 @@ package final class GenerationTable: @unchecked Sendable {
 
   /// Drops the lingering pin, and prevents later pins from lingering.
   ///
-  /// Call this method when the store is closed, because no maintenance run would drop a later pin.
+  /// Call this method when the store is closed. After that, nothing would drop a lingering pin.
   package func stopLingering() {
     lock.withLock {
       lingers = false

@@ -1,6 +1,7 @@
 /// A live generation with its state, reference count and lock.
 ///
-/// The lock of the entry's `GenerationTable` guards the entry. The entry's own lock is a lock byte.
+/// The lock of the `GenerationTable` guards the fields of the entry. The lock on the generation
+/// itself is a lock byte, which other processes can check.
 package final class LiveEntry: @unchecked Sendable {
   // `@unchecked` is safe because all fields except the constant `generation` are accessed under the
   // table's lock.

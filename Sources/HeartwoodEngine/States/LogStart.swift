@@ -1,18 +1,19 @@
 /// The position at which to start reading the log.
 package struct LogStart {
   package let checkpointed: CommitPoint
-  /// The commit after which group headers are read.
+  /// The commit after which to start reading group headers.
   package let point: CommitPoint
   /// The locations of the pages that are not in the page file, as of `point`.
   package let index: PageIndex
   /// The lineages that ended at or before `point`.
   package let lineages: [EndedLineage]
-  /// The map of retained frames, or `nil` if it does not extend beyond the page file's state.
+  /// The map of retained frames, or `nil` if there is no map or none of its frames are needed to
+  /// reach the requested generation.
   package let map: RetainedFrameMap?
   /// The serial number of the map on disk, even if that map is not used.
   package let serial: UInt64?
 
-  /// Determines where to start reading in order to reach `generation`.
+  /// Determines where to start reading the log in order to reach `generation`.
   ///
   /// The initialiser returns `nil` if the generation is no longer available. In that case, either
   /// the generation is older than the page file's state, or the map covers the generation but does
@@ -60,10 +61,10 @@ package struct LogStart {
     }
   }
 
-  /// A Boolean value that indicates whether the map shows that the page file has advanced since
-  /// this header was read.
+  /// A Boolean value that indicates whether the map shows that the page file has advanced since the
+  /// header was read.
   ///
-  /// A map is written only after the header for the state at which it starts is durable.
+  /// A map is written only after the page file's header for the map's starting state is durable.
   package var isOutdated: Bool { (map?.start ?? 0) > checkpointed.frame }
 }
 

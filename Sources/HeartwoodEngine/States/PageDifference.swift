@@ -16,7 +16,7 @@ package struct PageDifference {
   /// The first state must not be newer than the second.
   ///
   /// - Throws: `corrupt` or `io` if a bitmap is corrupt or cannot be read.
-  /// - Complexity: Reads one page of each state for each bitmap that covers a written page.
+  /// - Complexity: Reads the bitmap pages that cover written pages, in both states.
   package init(from older: GenerationState, to newer: GenerationState) throws(StorageError) {
     self.older = older
     self.newer = newer

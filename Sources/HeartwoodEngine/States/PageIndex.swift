@@ -57,9 +57,9 @@ package final class PageIndex: @unchecked Sendable {
     Self.frame(of: page, root: root, depth: depth)
   }
 
-  /// Maps a page to `frame`, copying the nodes that are shared with other states.
+  /// Maps `page` to `frame`, copying the nodes that are shared with other states.
   ///
-  /// The frame must not be 0.
+  /// `frame` must not be 0.
   ///
   /// - Precondition: No other thread can access the index.
   package func set(_ page: PageNumber, to frame: FrameNumber) {
@@ -182,8 +182,8 @@ extension PageIndex {
     private var slots: UInt64 { header[1] }
     fileprivate var newest: FrameNumber { header[2] }
 
-    /// Returns the index of a slot's word among the node's words, or the index at which to insert
-    /// it.
+    /// Returns the index of a slot's word among the node's words or, if the slot has no word, the
+    /// index at which to insert one.
     private func wordIndex(of slot: Int) -> Int {
       (slots & ((1 &<< UInt64(slot)) &- 1)).nonzeroBitCount
     }
@@ -256,7 +256,9 @@ extension PageIndex {
       return copy
     }
 
-    /// Creates a node that has a zero word, and therefore no entry, for each of the given slots.
+    /// Creates a node with a word for each of the given slots.
+    ///
+    /// The words are 0, so the slots have no entries yet.
     private init(slots: UInt64, newest: FrameNumber) {
       let capacity = Self.capacity(for: slots)
       let isFull = capacity == Self.slotCount

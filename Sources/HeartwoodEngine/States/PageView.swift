@@ -52,7 +52,7 @@ package struct PageView {
     @inline(__always) get { source.pointee.changeCount }
   }
 
-  /// Records a change, so that cursors in a writer's view find their positions again.
+  /// Records a change, which makes cursors in a writer's view look up their positions again.
   @inline(__always)
   package func recordChange() { source.pointee.changeCount &+= 1 }
 

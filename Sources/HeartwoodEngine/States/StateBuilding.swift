@@ -129,9 +129,10 @@ extension StoreFiles {
     return try state.pruned(checkpointed: checkpointed, gone: [])
   }
 
-  /// Returns the segments in a range.
+  /// Returns the existing segments from `first` through `last`.
   ///
-  /// The method does not read the directory if the range is a single known segment.
+  /// The method does not list the directory if the range consists of a single segment that is in
+  /// `known`.
   private func segments(
     from first: UInt64, through last: UInt64, knowing known: SegmentTable
   ) throws(StorageError) -> SegmentTable {

@@ -10,7 +10,7 @@ package final class UsedPages {
     self.init(view: state.view, of: state, geometry: state.files.geometry)
   }
 
-  /// Creates the set of pages that are in use in a view.
+  /// Creates the set of pages that are in use in `view`.
   ///
   /// If `state` is `nil`, the view's owner must outlive this object.
   package init(view: PageView, of state: GenerationState? = nil, geometry: Geometry) {
@@ -25,14 +25,14 @@ package final class UsedPages {
 
   /// Returns whether a page is in use.
   ///
-  /// If callers query pages in ascending order, the object reads each bitmap only once.
+  /// If pages are queried in ascending order, each bitmap is read only once.
   package func contains(_ page: PageNumber) throws(StorageError) -> Bool {
     Bitmap.bit(Int(page) % pagesPerBitmap, in: try bitmap(of: page))
   }
 
   /// Returns the first page in use at or after `first`, or `nil` if there is none.
   ///
-  /// - Complexity: Reads one page for each bitmap.
+  /// - Complexity: Reads each bitmap page at most once.
   package func next(from first: PageNumber) throws(StorageError) -> PageNumber? {
     var page = Int(first)
     while page < Int(view.pageCount) {
@@ -48,7 +48,7 @@ package final class UsedPages {
 
   /// Returns the number of pages in use at or after `first`.
   ///
-  /// - Complexity: Reads one page for each bitmap.
+  /// - Complexity: Reads each bitmap page at most once.
   package func count(from first: PageNumber = 0) throws(StorageError) -> Int {
     var count = 0
     var page = Int(first)
@@ -63,7 +63,7 @@ package final class UsedPages {
 
   /// Returns the smallest page count that would let the page file hold all pages in use.
   ///
-  /// - Complexity: Reads one page for each bitmap.
+  /// - Complexity: Reads each bitmap page at most once.
   package func leastPageCount() throws(StorageError) -> PageNumber {
     let bitmapCount = (Int(view.pageCount) + pagesPerBitmap - 1) / pagesPerBitmap
     let content = try count() - bitmapCount

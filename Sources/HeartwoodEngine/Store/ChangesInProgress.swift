@@ -11,7 +11,7 @@ final class ChangesInProgress: @unchecked Sendable {
   private var isEnded = false
   private var onEnd: (@Sendable () -> Void)?
 
-  /// Begins a call, which ends with ``leave()``.
+  /// Registers the beginning of a call, which must end with ``leave()``.
   ///
   /// - Throws: `closed` if the store has been closed.
   func enter() throws(StorageError) {
@@ -59,8 +59,8 @@ final class ChangesInProgress: @unchecked Sendable {
 extension StoreCore {
   /// Performs procedure O3: shuts down the shared state once no call is changing the store.
   ///
-  /// Without a checkpoint, the method does not wait. If the thread released the last `Store` object
-  /// inside a write, waiting would cause a deadlock.
+  /// If `withCheckpoint` is `false`, the method does not wait for these calls. The current thread
+  /// may have released the last `Store` object inside a write, and would then wait for itself.
   func close(withCheckpoint: Bool) throws(StorageError) {
     guard withCheckpoint else { return changes.end { try? self.end(withCheckpoint: false) } }
     changes.end()

@@ -12,7 +12,7 @@ struct ClosedStore {
   /// - Parameter busyMilliseconds: The time to wait for processes that have the store open. A
   ///   process may need a moment to close a store whose last reference has just been released.
   /// - Throws: `busy` if a process has the store open, or `notAStore` if the directory contains
-  ///   other files.
+  ///   files that do not belong to a store.
   init?(
     at path: String, _ fileSystem: any FileSystem, busyMilliseconds: UInt64
   ) throws(StorageError) {

@@ -1,4 +1,5 @@
-/// A generation that stays readable because a snapshot, another process or a name holds it.
+/// A generation that stays readable because it is held by a snapshot, by another process or by a
+/// name.
 public struct LiveGeneration: Hashable, Sendable {
   /// The generation.
   public var generation: Generation
@@ -48,8 +49,8 @@ struct HeldGenerations {
     let counters = files.counters
     let named = try NamedGenerations.read(files.log)
     var found = table.lockedGenerations
-    // Read `checkpointed` only once, and before `committed`, because another process may raise both
-    // counters.
+    // Read `checkpointed` only once, and before `committed`. Another process may raise both
+    // counters in the meantime, and the range below must stay valid.
     let checkpointed = counters.checkpointed
     let newest = max(checkpointed, counters.committed)
     found.formUnion(try files.locks.liveElsewhere(in: checkpointed..<newest + 1))
@@ -87,7 +88,8 @@ struct HeldGenerations {
 }
 
 extension Store {
-  /// Returns the generations that this process, another process or a name holds, oldest first.
+  /// Returns the generations that are held by this process, by another process or by a name, oldest
+  /// first.
   ///
   /// - Throws: `corrupt` if the list of named generations is corrupt, or `closed`, `suspended` or
   ///   `io`.

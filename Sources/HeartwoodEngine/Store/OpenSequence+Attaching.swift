@@ -131,7 +131,7 @@ extension OpenSequence {
   /// Performs step S3: acquires the presence lock again, and returns the state of the newest
   /// generation and the ended lineages.
   ///
-  /// The lineages are `nil` if they cannot have changed.
+  /// For a private core, the method returns the visible state, and `nil` for the lineages.
   ///
   /// Cached log frames are still valid, because frames never change. If another process ran a
   /// checkpoint during the suspension, the pages of the page file are verified again.
@@ -179,8 +179,8 @@ extension OpenSequence {
     }
   }
 
-  /// Performs procedure P1: locks the newest generation, for use before the table of live
-  /// generations exists.
+  /// Performs procedure P1 before the table of live generations exists: locks the newest
+  /// generation, and returns it.
   private func lockNewest(_ files: StoreFiles) throws(StorageError) -> FrameNumber {
     var attempts = Attempts()
     while true {
@@ -195,9 +195,11 @@ extension OpenSequence {
 
   /// Maps the shared counters, and computes the value that marks the counters as usable.
   ///
-  /// The method returns `nil` if there is no complete `counters` file. The value identifies the
-  /// boot, the `counters` file and the `pages` file. The value is 0 if the system provides no boot
-  /// identity.
+  /// In the result, `identity` is this value. It is computed from the identities of the boot, the
+  /// `counters` file and the `pages` file, and is 0 if the system provides no boot identity.
+  ///
+  /// The method returns `nil` if the `counters` file is missing or incomplete, unless `access` is
+  /// `.create`.
   func countersFile(
     _ pages: any File, _ access: FileAccess
   ) throws(StorageError) -> (counters: SharedCounters, identity: UInt64, file: FileIdentity)? {
@@ -205,7 +207,7 @@ extension OpenSequence {
     if try file.byteCount() < UInt64(CountersLayout.byteCount) {
       guard access == .create else { return nil }
       // Fill the file with zeros. Extending the file without writing would leave a hole, and
-      // writing to a mapped hole on a full disk kills the process.
+      // writing to a hole through a mapping kills the process if the disk is full.
       let zeros = ByteBlock(count: CountersLayout.byteCount)
       defer { zeros.keep() }
       try file.write([zeros.bytes.bytes], at: 0)

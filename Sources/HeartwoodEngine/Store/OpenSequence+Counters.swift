@@ -79,10 +79,11 @@ extension OpenSequence {
     /// since the machine booted.
     var syncMayHaveFailed = false
 
-    /// The value of `ready` until the process that opens the store has finished its syncs.
+    /// The value that `ready` has until the process that is opening the store has finished its
+    /// syncs.
     ///
-    /// The value is even, so it differs from the identity of every boot. Other processes therefore
-    /// do not use the counters.
+    /// This value is even, whereas a value that marks counters as usable is odd. Other processes
+    /// therefore do not use the counters.
     var unfinished: UInt64 { identity & ~1 }
   }
 
@@ -141,7 +142,8 @@ extension OpenSequence {
       }
       counters.raise(CountersLayout.checkpointed, to: header.checkpointed.frame)
     }
-    // The epoch is still odd if a process died while deciding which generations stay live.
+    // The epoch is still odd if a process died while deciding which generations stay live. Make it
+    // even again.
     if counters.epoch % 2 == 1 { counters.store(counters.epoch &+ 1, CountersLayout.epoch) }
     // Mark the names of all segments as durable, because recovery has just synced the directory.
     counters.store(table.nextSegment, CountersLayout.named)
@@ -150,8 +152,8 @@ extension OpenSequence {
   /// Returns the older generations that stay readable after a reboot.
   ///
   /// A generation stays readable if it has a name, or if a read-only process has locked it since
-  /// the reboot. The exception is a generation that the map of retained frames covers but does not
-  /// list, because its frames may have been reclaimed.
+  /// the reboot. If the generation is older than the end of the map of retained frames, the map
+  /// must also list it. Otherwise, its frames may have been reclaimed.
   private func alive(
     _ start: LogStart, _ named: NamedGenerations, below newest: FrameNumber, _ locks: StoreLocks
   ) throws(StorageError) -> [FrameNumber] {
@@ -193,8 +195,8 @@ extension OpenSequence {
   ///
   /// A power cut during this step is harmless. If the slot on disk already has these bytes, the
   /// slot does not change. Otherwise, a maintenance run was interrupted between steps M3.3 and
-  /// M3.5. The other slot is then on disk, and the log still contains everything after the state of
-  /// that slot, because a run deletes segments only after step M3.5.
+  /// M3.5. The other slot is then on disk, and the log still contains every commit after that
+  /// slot's state, because a run deletes segments only after step M3.5.
   private func rewriteHeader(_ pages: any File) throws(StorageError) {
     let slots = try HeaderSlot.readBoth(pages)
     let newest = try HeaderSlot.requireNewest(slots)

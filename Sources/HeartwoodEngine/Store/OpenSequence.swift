@@ -135,8 +135,8 @@ struct OpenSequence {
     do throws(StorageError) {
       try recovery.syncAll(log)
     } catch {
-      // The success of a later sync would prove nothing, because the failed sync may have lost
-      // frames that the page cache still contains.
+      // Record the failure. The success of a later sync would prove nothing, because the failed
+      // sync may have lost frames that the page cache still contains.
       if shared.areUsable, !error.changedNothing { shared.counters.setFailed() }
       throw error
     }
@@ -165,9 +165,9 @@ struct OpenSequence {
 
   // MARK: Finding the store
 
-  /// Rejects a directory that contains other files but no store.
+  /// Rejects a directory that contains files but no store.
   ///
-  /// If the store is opened for writing, the method creates a missing directory.
+  /// If the directory is missing and the store is opened for writing, the method creates it.
   private func prepareDirectory() throws(StorageError) {
     var found = try fileSystem.list(path)
     if found == nil {
@@ -270,7 +270,9 @@ struct OpenSequence {
       file: pages.path)
   }
 
-  /// Rejects a truncated page file, because accessing a mapping past the end of its file is fatal.
+  /// Rejects a truncated page file.
+  ///
+  /// Accessing a mapping past the end of its file would terminate the process.
   func checkLength(_ pages: any File, _ header: HeaderSlot) throws(StorageError) {
     let needed = header.geometry.offset(ofPage: header.checkpointed.pageCount)
     let found = try pages.byteCount()
@@ -282,10 +284,10 @@ struct OpenSequence {
     }
   }
 
-  /// Returns whether to map the files.
+  /// Returns whether to map the files into memory.
   ///
-  /// No file may be shorter than its mapping. If a store is opened for writing, the method extends
-  /// files that are too short. If the store is opened for reading, no file may be changed.
+  /// No file may be shorter than its mapping. If the store is opened for reading only, files that
+  /// are too short cannot be extended, so the result is `false` if a log segment is too short.
   private func canMap(
     _ pages: any File, _ table: SegmentTable, _ geometry: Geometry
   ) throws(StorageError) -> Bool {

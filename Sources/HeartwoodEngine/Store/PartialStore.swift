@@ -11,8 +11,9 @@ struct PartialStore {
   /// The permissions of the new files, or `nil` for the default permissions.
   var fileMode: UInt16?
 
-  /// - Parameter purpose: The operation that creates the store, such as "copy", for use in
-  ///   messages.
+  /// Prepares to create a store at `path`.
+  ///
+  /// - Parameter purpose: A noun that describes the new store in messages, such as "copy".
   init(at path: String, on fileSystem: any FileSystem, purpose: String) throws(StorageError) {
     let trimmed = OpenSequence.trimmed(path)
     guard !trimmed.isEmpty, trimmed != "/" else {
@@ -42,7 +43,7 @@ struct PartialStore {
     do {
       try fill()
       try fileSystem.syncDirectory(partialPath)
-      // Check the path again, because another process may have created something there.
+      // Check the path again, because another process may have created a file or directory there.
       try requireUnused()
       try fileSystem.rename(partialPath, to: path)
     } catch {
@@ -72,8 +73,8 @@ struct PartialStore {
     guard !isUsed else {
       throw StorageError(
         .invalidArgument,
-        "This path already exists, and a \(purpose) never replaces existing files. Use another "
-          + "path.",
+        "This path already exists, and creating a \(purpose) never replaces existing files. Use "
+          + "another path.",
         file: path)
     }
   }

@@ -77,7 +77,8 @@ private final class CommitObserver: @unchecked Sendable {
 
   deinit { if !store.files.origin.isInherited { signal?.removeObserver() } }
 
-  /// The interval at which an observer polls a read-only store without shared counters.
+  /// The interval, in nanoseconds, at which an observer polls a read-only store without shared
+  /// counters.
   ///
   /// Polling is necessary because the process that creates the counters cannot notify earlier
   /// observers.
@@ -90,7 +91,8 @@ private final class CommitObserver: @unchecked Sendable {
         let found = try store.snapshot().generation.frame
         if found > known { return found }
       } catch {
-        // Poll again after any other error, because the next attempt may succeed.
+        // Keep polling after an error, unless the store has been closed, because the next attempt
+        // may succeed.
         guard !store.isOver, !store.files.origin.isInherited else { return nil }
       }
       do { try await Task.sleep(nanoseconds: Self.checkNanoseconds) } catch { return nil }

@@ -104,7 +104,7 @@ extension StoreRegistry {
 extension StoreCore {
   /// Runs `release` while no operation of this process is in progress in any of the given cores.
   ///
-  /// Commits are durable when `release` runs, unless a sync has failed.
+  /// All commits are durable by the time `release` runs, unless a sync has failed.
   fileprivate static func suspend(
     _ cores: ArraySlice<StoreCore>, until deadline: UInt64,
     _ release: () throws(StorageError) -> Void
@@ -163,7 +163,8 @@ extension StoreCore {
     if !table.isSuspended { _ = maintenance.restart() }
   }
 
-  /// Ends the suspension of this core, and continues at a state that was read from the files.
+  /// Ends the suspension of this core, and makes `state`, which was read from the files, its
+  /// current state.
   fileprivate func activate(at state: GenerationState, _ lineages: [EndedLineage]?) {
     let isOpen = maintenance.restart {
       if let lineages { maintenance.adopt(lineages) }

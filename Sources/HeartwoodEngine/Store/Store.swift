@@ -163,8 +163,7 @@ public final class Store: Sendable {
       try replaced?.end(withCheckpoint: false)
       do throws(StorageError) {
         let snapshot = Snapshot(try pin(core.table), table: core.table)
-        // If the counters are shared, the table ensures that the pin is valid, so return the
-        // snapshot.
+        // With shared counters, the table has already ensured that the pin is valid.
         guard core.isPrivate else { return snapshot }
         if try sequence.isCurrent(core) { return snapshot }
       } catch {
@@ -331,7 +330,8 @@ public final class Store: Sendable {
     guard !firstCore.files.origin.isInherited else { return }
     guard !isClosed.exchange(true, ordering: .acquiringAndReleasing) else { return }
     core.signal.end(ObjectIdentifier(self))
-    // Another `Store` may replace a private core until this object has left the registry.
+    // Another `Store` can replace a private core until this object has left the registry. The
+    // returned core may therefore differ from `core`, so end its signal too.
     guard let last = StoreRegistry.ofThisProcess.leave(registryKey) else { return }
     last.signal.end(ObjectIdentifier(self))
     try last.close(withCheckpoint: withCheckpoint)

@@ -11,7 +11,7 @@ public struct StoreOptions: Sendable {
     case normal
   }
 
-  /// The way in which pages are read.
+  /// The method used to read pages.
   public enum Access: Sendable {
     /// Files are mapped into memory, and pages are read in place.
     ///
@@ -33,7 +33,7 @@ public struct StoreOptions: Sendable {
   public var pageByteCount = 4096
   /// The durability of commits that do not specify one.
   public var durability = Durability.full
-  /// The way in which pages are read.
+  /// The method used to read pages.
   ///
   /// An in-memory store always uses `.buffered`.
   public var access = Access.mapped
@@ -78,12 +78,11 @@ public struct StoreOptions: Sendable {
   /// If this closure is `nil`, the store writes a line to standard error. In every process that has
   /// the store open, ``StoreStatistics/lastCheckpointError`` also contains the error.
   public var checkpointDidFail: (@Sendable (StorageError) -> Void)?
-  /// The number of bytes written to the log between two reclamations of frames that no generation
-  /// needs.
+  /// The number of bytes that can be written to the log before the store again reclaims frames that
+  /// no generation needs.
   ///
   /// This limit applies only while older generations are held. If the pages retained for the held
-  /// generations and the newest generation have a larger total size, that size is the limit
-  /// instead.
+  /// generations and the newest generation are larger in total, their size is the limit instead.
   public var reclaimLogByteCount = 12 << 20
   /// The size of a new store's log segments in bytes.
   ///

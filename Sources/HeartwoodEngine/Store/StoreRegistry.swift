@@ -52,12 +52,13 @@ final class StoreRegistry: @unchecked Sendable {
   private var stores: [Key: State] = [:]
   /// The cores that are no longer used by any `Store` object, but may still hold locks.
   ///
-  /// Such a core is still running its final checkpoint, or snapshots still hold its generations.
+  /// Each of them is still running its final checkpoint, or snapshots still hold its generations.
   private var ended: [(key: Key, core: StoreCore)] = []
-  /// The stores that a thread is suspending or resuming, as keys of their writable entries.
+  /// The stores that threads are suspending or resuming, identified by the keys of their writable
+  /// entries.
   private var changing: Set<Key> = []
 
-  /// Returns the core of a store and the key of its entry.
+  /// Returns the core of the store that `wanted` identifies, and the key of the store's entry.
   ///
   /// If the store is not open yet, the method opens it with `make`.
   ///
@@ -94,7 +95,8 @@ final class StoreRegistry: @unchecked Sendable {
     }
   }
 
-  /// Replaces and returns the core of a store, unless `make` returns `nil` for the current core.
+  /// Replaces a store's core with the result of `make`, unless `make` returns `nil` for the current
+  /// core.
   ///
   /// - Returns: The current core, and the replaced core if there is one. The caller must shut down
   ///   the replaced core.
@@ -141,9 +143,10 @@ final class StoreRegistry: @unchecked Sendable {
 
   // MARK: Suspension
 
-  /// Waits until no other thread is suspending or resuming a store.
+  /// Waits until no other thread is suspending or resuming the given store, and prevents other
+  /// threads from doing so.
   ///
-  /// The call must be balanced by ``endChange(of:)``. Threads that suspend or resume different
+  /// Each call must be balanced by ``endChange(of:)``. Threads that suspend or resume different
   /// stores do not wait for each other.
   ///
   /// - Throws: `busy` if the deadline has passed.
@@ -167,7 +170,7 @@ final class StoreRegistry: @unchecked Sendable {
 
   /// Requests that all cores of a store interrupt their maintenance, and returns the cores.
   ///
-  /// From now on, no core is replaced. The caller must suspend all the cores or withdraw the
+  /// From then on, no core is replaced. The caller must suspend all the cores or withdraw the
   /// requests.
   ///
   /// - Throws: `busy` if another thread has not finished opening the store by the deadline.

@@ -70,10 +70,10 @@ package struct StoreReplacement {
     }
   }
 
-  /// Removes the files left by interrupted calls.
+  /// Removes the files that interrupted calls left behind for the store at `path`.
   ///
-  /// Call this method for a path before moving its store elsewhere. Otherwise, a store that the
-  /// moved store had replaced would be renamed back to the path.
+  /// Call this method before moving the store at `path` elsewhere. Otherwise, an older store that
+  /// was left behind by an interrupted replacement would be renamed back to `path`.
   private func clear(_ path: String) throws(StorageError) {
     for rest in [Self.removedPath(path), Self.replacedPath(path)] { try closed(rest)?.remove() }
   }
@@ -82,7 +82,8 @@ package struct StoreReplacement {
     try ClosedStore(at: path, fileSystem, busyMilliseconds: busyMilliseconds)
   }
 
-  /// Locks the store at `path`, or returns `nil` if there is nothing or only an empty directory.
+  /// Locks the store at `path`, or returns `nil` if there is nothing at the path, or only an empty
+  /// directory.
   private func existing(_ path: String) throws(StorageError) -> ClosedStore? {
     guard let names = try fileSystem.list(path), !names.isEmpty else { return nil }
     guard OpenSequence.isStore(names) else {
@@ -122,8 +123,8 @@ extension Store {
   ///   - path: The path of the store.
   ///   - busyTimeout: The maximum time to wait until no process has the store open.
   /// - Throws: `busy` if the store is open in this or another process, `notAStore` if the directory
-  ///   contains other files or no store, or `io`. If the store is still at its path after an error,
-  ///   nothing has changed.
+  ///   contains no store or also contains other files, or `io`. If the store is still at its path
+  ///   after an error, nothing has changed.
   /// - Complexity: Removes each file of the store, and performs two directory syncs.
   public static func destroy(
     at path: String, busyTimeout: Duration = .seconds(1)
@@ -171,9 +172,9 @@ extension Store {
       .replace(directory(path), with: directory(source))
   }
 
-  /// Returns the path of a directory with symbolic links resolved.
+  /// Returns `path` with symbolic links resolved.
   ///
-  /// Renaming a link would not move the directory.
+  /// Renaming a link would not move the directory that it refers to.
   private static func directory(_ path: String) -> String {
     OpenSequence.trimmed(PosixFileSystem().resolvingLinks(OpenSequence.trimmed(path)))
   }

@@ -14,12 +14,13 @@ public struct StoreStatistics: Hashable, Sendable {
   ///
   /// The value is `nil` before the first reclamation. The bound is the sum of four sizes:
   ///
-  /// - For each held generation and for the newest generation, four images of each page in the log.
+  /// - For each held generation and for the newest generation, four images of every page that
+  ///   occurs in the log.
   /// - The frames written between the last two reclamations.
   /// - The retained-frame map.
   /// - Four segments.
   ///
-  /// The bound does not include frames that are written before the next reclamation.
+  /// Frames written since the last reclamation are not included.
   public var logByteBound: Int?
   /// A Boolean value that indicates whether the file system can deallocate ranges of a file.
   ///

@@ -51,7 +51,7 @@ final class Verification {
       defer { withExtendedLifetime(snapshot) {} }
       try checkOlderPages(snapshot.state)
     } catch let error as StorageError where error.kind == .corrupt || error.kind == .io {
-      // The check of the log may have found the same error.
+      // Do not record the error twice if the check of the log has also found it.
       if !report.findings.contains(error.description) { record(error.description) }
     }
     return report
@@ -59,7 +59,8 @@ final class Verification {
 
   private func record(_ finding: String) { report.findings.append(finding) }
 
-  /// Records an error thrown by `check` as a finding, unless the error makes the check impossible.
+  /// Records an error thrown by `check` as a finding, or rethrows the error if it made the check
+  /// impossible.
   private func noteError(
     of check: () throws(StorageError) -> Void
   ) throws(StorageError) {

@@ -11,9 +11,9 @@ package struct Commit {
 
   /// Runs `body` as the only writer, and commits its changes as one generation.
   ///
-  /// If `body` changed nothing, the method returns the newest existing generation. Once the method
-  /// has returned, a durable commit survives a power cut. The `timeout` is in milliseconds; `nil`
-  /// means no limit.
+  /// If `body` changed nothing, the method returns the newest existing generation. If `isDurable`
+  /// is true, the commit survives a power cut once the method has returned. `timeout` limits the
+  /// wait for the writer lock, in milliseconds; `nil` means no limit.
   package func run(
     isDurable: Bool, timeout: UInt64?,
     _ body: (inout WriteTransaction) throws -> Void

@@ -3,10 +3,10 @@
 /// Each step runs in a separate transaction, so that it uses a bounded amount of memory and blocks
 /// other writers only for a bounded time. The store may change between steps.
 ///
-/// The *limit* is the number of pages that the page file would have without free pages. Each round
-/// moves the tree nodes that are beyond the limit. Then the round walks the trees that have large
-/// values beyond the limit, because a page of a large value does not record which leaf refers to
-/// the value.
+/// The *limit* is the number of pages that the page file would have if none of them were free. Each
+/// round first moves the tree nodes that are beyond the limit. It then walks the trees that have
+/// large values beyond the limit, because a page of a large value does not record which leaf refers
+/// to the value.
 package struct Compaction {
   package private(set) var movedCount = 0
   /// The number of pages in use beyond the limit when the first step began.
@@ -25,7 +25,7 @@ package struct Compaction {
 
   /// Creates a compaction.
   ///
-  /// Each step moves or reads up to `stepByteCount` bytes of pages.
+  /// Each step reads or moves pages with a total size of up to `stepByteCount` bytes.
   package init(geometry: Geometry, stepByteCount: Int) {
     self.geometry = geometry
     self.stepByteCount = stepByteCount

@@ -1,6 +1,6 @@
-// These methods correspond to the methods of ``KeyspaceReader``. The methods evaluate `reads` only
-// after encoding the key, because encoding a custom key runs the caller's code, which may change
-// the transaction.
+// These methods correspond to the methods of ``KeyspaceReader``. They evaluate `reads` only after
+// encoding the key, because encoding a custom key runs the caller's code, which may change the
+// transaction.
 
 extension KeyspaceWriter {
   /// Returns a copy of a key's value in this transaction, or `nil` if the key does not exist.
@@ -22,7 +22,7 @@ extension KeyspaceWriter {
     try key.encoded { key throws(StorageError) in try reads.locate(key) }?.use(body)
   }
 
-  /// Passes the given range of a key's value to `body`, in consecutive chunks of bytes.
+  /// Passes the bytes in `range` of a key's value to `body`, in consecutive chunks.
   ///
   /// The method returns `false` if the key does not exist.
   ///

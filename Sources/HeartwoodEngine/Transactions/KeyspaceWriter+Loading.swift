@@ -2,11 +2,11 @@ extension KeyspaceWriter {
   /// Bulk-loads an empty keyspace from entries sorted in strictly ascending key order.
   ///
   /// Loading is several times faster than calling `put` for each entry. A bulk load fills every
-  /// page except the last page.
+  /// page except the last one.
   ///
-  /// - Throws: `invalidArgument` if the keyspace is not empty or a key does not follow the previous
-  ///   key, or `tooLarge` if a key or a value exceeds its limit. After an error, the transaction
-  ///   can only be rolled back.
+  /// - Throws: `invalidArgument` if the keyspace is not empty or a key is not greater than the
+  ///   previous key, or `tooLarge` if a key or a value exceeds its limit. After an error, the
+  ///   transaction can only be rolled back.
   /// - Complexity: Each page of the new tree is written once.
   @inlinable
   public func load(sorted entries: some Sequence<(Key, [UInt8])>) throws {
@@ -38,7 +38,7 @@ extension KeyspaceWriter {
 
   /// Appends entries after the last key of the keyspace.
   ///
-  /// `body` passes the entries to the loader in strictly ascending key order. This method works
+  /// `body` must pass the entries to the loader in strictly ascending key order. This method works
   /// like ``load(_:)``, but the keyspace may already have entries.
   ///
   /// - Precondition: The same as for ``load(_:)``.
@@ -102,8 +102,9 @@ public struct KeyspaceLoader: ~Copyable {
   ///
   /// The value may be borrowed from this transaction.
   ///
-  /// - Throws: `invalidArgument` if the key does not follow the previous key, or `tooLarge` if the
-  ///   key or the value exceeds its limit. After an error, the transaction can only be rolled back.
+  /// - Throws: `invalidArgument` if the key is not greater than the previous key, or `tooLarge` if
+  ///   the key or the value exceeds its limit. After an error, the transaction can only be rolled
+  ///   back.
   @inlinable
   public mutating func append<K: LookupKey & ~Escapable>(_ key: K, _ value: RawSpan) throws {
     try key.encoded { key throws(StorageError) in try add(key, value) }
@@ -136,7 +137,7 @@ public struct KeyspaceLoader: ~Copyable {
   func finish() throws {
     try session.changing { () throws(StorageError) in
       try builder.finish()
-      // Without new entries, leave `hasNewCount` as it is, because earlier changes in this
+      // If no entries were added, leave `hasNewCount` unchanged, because an earlier change in this
       // transaction may have set it.
       guard keyspace.row.count != count else { return }
       keyspace.row.count = count

@@ -5,7 +5,7 @@ extension KeyspaceWriter {
   /// bytes that it reads, and change other entries. Until `body` returns, the key keeps its
   /// previous value.
   ///
-  /// - Precondition: `body` appends no bytes within a savepoint that begins in `body`.
+  /// - Precondition: `body` appends no bytes within a savepoint that `body` itself begins.
   /// - Throws: `tooLarge` if the key or the value exceeds its limit; in that case, `body` is not
   ///   called. Throws `invalidArgument` if `body` writes more or fewer bytes than `byteCount`, or
   ///   any error that `body` throws. After these errors, the entry is unchanged, and the

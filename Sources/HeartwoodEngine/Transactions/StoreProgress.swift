@@ -21,7 +21,7 @@ public struct StoreProgress: Hashable, Sendable {
   }
 }
 
-/// A reporter that calls a closure for each additional percent of pages completed.
+/// A reporter that calls a closure each time another percent of the pages has been completed.
 final class ProgressReport {
   private let total: Int
   private let body: ((StoreProgress) -> Void)?

@@ -34,7 +34,7 @@ public struct ValueWriter: ~Copyable {
 
   /// Appends the bytes of a span to the value.
   ///
-  /// - Precondition: Every savepoint that began after the value has ended.
+  /// - Precondition: No savepoint that began after this writer was created is still open.
   /// - Throws: `invalidArgument` if more bytes are written than were declared; in that case,
   ///   nothing is appended. Throws `io` or `diskFull` if a page cannot be allocated or spilled to
   ///   the log. After either of these two errors, the transaction can only be rolled back.
@@ -45,14 +45,14 @@ public struct ValueWriter: ~Copyable {
 
   /// Appends bytes to the value.
   ///
-  /// - Precondition: Every savepoint that began after the value has ended.
+  /// - Precondition: No savepoint that began after this writer was created is still open.
   /// - Throws: The same errors as ``append(_:)-(RawSpan)``.
   public mutating func append(_ bytes: [UInt8]) throws {
     try bytes.withBytes { bytes throws(StorageError) in try append(bytes) }
   }
 
-  /// Traps if the number of open savepoints has changed since the value began, because a rollback
-  /// would undo only part of the value.
+  /// Traps if the number of open savepoints has changed since the value was begun. Otherwise, a
+  /// rollback could undo only part of the value.
   private func requireSameSavepoint() {
     precondition(
       session.pages.savepoints.count == savepointCount,

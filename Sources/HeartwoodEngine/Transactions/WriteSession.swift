@@ -2,7 +2,8 @@
 final class OpenKeyspace: KeyspaceScope {
   let name: String
   let writer: TreeWriter
-  /// The catalog row before the transaction, or `nil` if the transaction created the keyspace.
+  /// The keyspace's catalog row before the transaction, or `nil` if the transaction created the
+  /// keyspace.
   let original: Catalog.Row?
   var row: Catalog.Row
   /// A Boolean value that indicates whether the commit must update the catalog.
@@ -43,9 +44,9 @@ final class OpenKeyspace: KeyspaceScope {
 final class WriteSession {
   let scope: TransactionScope
   var pages: WorkingPages { scope.pages }
-  /// The keyspaces, keyed by the bytes of their names.
+  /// The keyspaces that have been opened or removed, keyed by the UTF-8 bytes of their names.
   ///
-  /// Names that are equal as strings can have different bytes.
+  /// The keys are not strings, because strings with different bytes can compare as equal.
   private var keyspaces: [[UInt8]: OpenKeyspace] = [:]
   /// The error that interrupted a change and left the pages inconsistent.
   private var interruption: StorageError?
@@ -54,7 +55,7 @@ final class WriteSession {
 
   func requireOpen() { scope.requireOpen() }
 
-  /// Runs `body`, a closure that makes a change.
+  /// Runs `body`, which makes a change to the pages.
   ///
   /// If `body` throws, the transaction cannot commit unless it first rolls back to an earlier
   /// savepoint.

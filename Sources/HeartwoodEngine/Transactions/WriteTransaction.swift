@@ -51,9 +51,9 @@ public struct WriteTransaction {
 
   /// The number of the transaction's first frame.
   ///
-  /// No two committed transactions have the same base. A row's version can therefore be the base of
-  /// the transaction that wrote the row. The row is then newer than every generation whose number
-  /// is below the row's version.
+  /// No two committed transactions have the same base. The object graph therefore uses the base as
+  /// the version of every row that the transaction writes. A row is newer than every generation
+  /// whose number is below the row's version.
   package var base: UInt64 { session.pages.base }
 
   /// Calls `body` for every key whose entry differs between `target` and this transaction's base

@@ -1,4 +1,4 @@
-/// A scanner that reads, in order, the entries in several leaves of a tree.
+/// A scanner that reads the entries of several leaves of a tree in key order.
 ///
 /// The scanner holds one leaf at a time.
 ///
@@ -66,10 +66,10 @@ package final class LeafScanner {
   /// A Boolean value that indicates whether the current value is a reference to a large value.
   package var isOverflow: Bool { node.isOverflow(slot) }
 
-  /// Skips entries in both scanners as long as the next cells are identical.
+  /// Advances both scanners for as long as their next entries have identical cells.
   ///
-  /// Afterwards, both scanners are at the last skipped entry. The method does not skip equal
-  /// entries whose cells have different layouts.
+  /// Afterwards, both scanners are at the last of these entries. The method stops at equal entries
+  /// whose cells have different layouts.
   ///
   /// - Complexity: Reads no page, because skipping stops when either scanner reaches the end of its
   ///   leaf.

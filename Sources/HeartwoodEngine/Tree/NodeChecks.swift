@@ -117,7 +117,7 @@ package enum NodeChecks {
     let maxSuffix = Limits.maxKeyByteCount - node.prefixCount
     guard node.count >= 1 else { return "A branch has no children." }
     guard node.head(0) == 0, node.branchSlot(0) == 0 else {
-      return "The first entry of a branch must not have a key."
+      return "The first entry of a branch has a key, but must not have one."
     }
     var previous: UInt64 = 0
     for index in 1..<max(node.count, 1) {

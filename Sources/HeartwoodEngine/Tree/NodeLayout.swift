@@ -44,7 +44,7 @@ package enum NodeLayout {
     prefixOffset &+ ((prefixLength &+ 7) & ~7)
   }
 
-  /// The number of bytes in a page that are available for the prefix, arrays and cells.
+  /// Returns the number of bytes in a page that are available for the prefix, arrays and cells.
   @inline(__always)
   package static func capacity(pageByteCount: Int) -> Int { pageByteCount &- prefixOffset }
 

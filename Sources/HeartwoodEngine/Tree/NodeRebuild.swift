@@ -1,4 +1,5 @@
-/// The entries from which one or two nodes are rebuilt, with at most one addition or replacement.
+/// The entries of one or two nodes that are being rebuilt, with at most one entry added or
+/// replaced.
 ///
 /// Any range of the entries can be written to any page other than the source pages. Each written
 /// node has its own prefix.

@@ -49,8 +49,8 @@ struct NodeSplit {
 
   /// Divides `entries` before `position`, or returns `nil` if a node does not fit in its page.
   ///
-  /// `knownLeft` is the known length of a prefix that all keys on the left side share, or `nil`.
-  /// `knownRight` is the corresponding length for the right side.
+  /// `knownLeft` is the length of a prefix that all keys on the left side are known to share, or
+  /// `nil` if no such prefix is known. `knownRight` is the corresponding length for the right side.
   init?(
     _ entries: NodeRebuild, at position: Int, leftPrefixCount knownLeft: Int?,
     rightPrefixCount knownRight: Int?, pageByteCount: Int

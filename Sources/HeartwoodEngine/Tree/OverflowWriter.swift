@@ -19,8 +19,9 @@ package struct OverflowWriter {
 
   /// The number of bytes after which the transaction may spill its pages.
   ///
-  /// This number is at least the size of a page, so a chunk that is stored in a page is read
-  /// completely before that page can be spilled.
+  /// The bytes passed to ``append(_:)`` may themselves be in a page of the transaction. This number
+  /// is at least the size of a page, so those bytes are read completely before their page can be
+  /// spilled.
   private static let stepByteCount = Limits.maxPageByteCount
 
   /// Creates a writer.

@@ -1,4 +1,5 @@
-/// A helper that moves pages of trees to lower numbers, so that the last pages become free.
+/// A helper that moves tree pages to lower page numbers, so that the last pages of the store become
+/// free.
 ///
 /// Only ``moveRoot(_:)`` moves a root, because the reference to a root is outside the tree.
 package struct PageMover {
@@ -88,7 +89,7 @@ package struct PageMover {
     return nil
   }
 
-  /// Moves pages of a leaf's large values.
+  /// Moves pages of the large values that a leaf refers to.
   ///
   /// - Returns: Whether the budget was sufficient.
   private mutating func moveValues(

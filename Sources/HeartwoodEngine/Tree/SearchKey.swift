@@ -1,9 +1,7 @@
 /// A key to search for or to store.
 ///
-/// Eight readable zero bytes follow the key in memory.
-///
-/// The code that creates a search key guarantees the zero bytes, so that one load can read the head
-/// of any suffix.
+/// Eight zero bytes must follow the key in memory, so that one load can read the head of any
+/// suffix. The code that creates a search key is responsible for these bytes.
 package struct SearchKey {
   package let bytes: Bytes
 

@@ -49,7 +49,7 @@ package struct TreeBatch: ~Copyable {
     return keys.bytes.slice(keysEnd, byteCount)
   }
 
-  /// Adds the key that was written to the start of the memory from ``room(byteCount:)``.
+  /// Adds a key, which must be at the start of the memory returned by ``room(byteCount:)``.
   @inline(__always)
   package mutating func append(_ key: Bytes) {
     lanes[count].key = SearchKey(key)
@@ -110,8 +110,8 @@ package struct TreeBatch: ~Copyable {
     var last = -1
     for lane in 0..<count {
       let number = lanes[lane].target
-      // Update `ownsPage` at each step, so that `releasePages` releases exactly the pages that are
-      // still owned if reading a page fails.
+      // Keep `ownsPage` up to date. If reading a page fails, `releasePages` then releases exactly
+      // the pages that are still owned.
       if lanes[lane].ownsPage { view.release(lanes[lane].page) }
       lanes[lane].ownsPage = false
       if number == last {

@@ -13,7 +13,7 @@ package struct TreeBuilder {
   /// The rightmost leaf.
   ///
   /// The leaf's address is valid while `moveCount` equals the pages' `moveCount`. The first append
-  /// sets both, so a bulk load without entries changes no page.
+  /// sets `leaf` and `moveCount`, so a bulk load without entries changes no page.
   private var leaf: NodeEditor
   private var moveCount = -1
 

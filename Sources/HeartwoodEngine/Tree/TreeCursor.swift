@@ -53,7 +53,7 @@ package final class TreeCursor {
 
   // MARK: Positioning
 
-  /// Moves to the first key at or after `key`, and returns whether there is such a key.
+  /// Moves to the first key at or after `key`, or returns `false` if there is none.
   package func seek(_ key: SearchKey) throws(StorageError) -> Bool {
     begin()
     try enter(path.descend(to: key, view, root))
@@ -62,7 +62,7 @@ package final class TreeCursor {
     return try step(forward: true)
   }
 
-  /// Moves to the last key before `key`, and returns whether there is such a key.
+  /// Moves to the last key before `key`, or returns `false` if there is none.
   package func seekBefore(_ key: SearchKey) throws(StorageError) -> Bool {
     begin()
     try enter(path.descend(to: key, view, root))
@@ -146,7 +146,7 @@ package final class TreeCursor {
   /// - Precondition: The cursor is at an entry.
   @inline(__always)
   package var key: Bytes {
-    precondition(isPositioned, "The cursor is not positioned at an entry. Move it to one first.")
+    precondition(isPositioned, "The cursor is not at an entry. Move it to an entry first.")
     // A cursor that saves its key uses the saved key, because the writer may have removed the entry
     // from the node since the cursor moved to it.
     if keySlot != slot, !savesKey {

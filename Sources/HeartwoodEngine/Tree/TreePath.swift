@@ -85,7 +85,8 @@ final class TreePath {
     return reference
   }
 
-  /// Moves to the next or the previous leaf, if there is such a leaf.
+  /// Moves to the next or the previous leaf and returns it, or returns `nil` if there is no such
+  /// leaf.
   ///
   /// The caller must release the leaf.
   func step(

@@ -107,10 +107,10 @@ package struct TreeWriter {
     return !found
   }
 
-  /// Returns a value that stays in place while `leaf` changes.
+  /// Returns `value`, or a copy of it, at an address that stays valid while `leaf` changes.
   ///
-  /// The result is a copy if the value is in the leaf, because the leaf's cells move during a
-  /// change. Values in other pages do not move.
+  /// The result is a copy if the value is in `leaf`, because the leaf's cells move during a change.
+  /// Values in other pages do not move.
   @inline(__always)
   func unmoved(_ value: Bytes, by leaf: MutableBytes) -> Bytes {
     value.liesIn(leaf.bytes) ? workspace.copy(value, pageByteCount: pageByteCount) : value

@@ -7,7 +7,7 @@ struct FreeSpace {
   private let pagesPerBitmap: Int
   /// The page number at which the search for a free page starts.
   ///
-  /// No lower page is free.
+  /// No page with a lower number is free.
   private(set) var lowestFree: PageNumber
   /// A Boolean value that indicates whether the transaction has freed any pages.
   ///

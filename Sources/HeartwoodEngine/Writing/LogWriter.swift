@@ -77,7 +77,7 @@ package struct LogWriter {
   ///
   /// The commit takes effect with the last write, even if the writer dies afterwards.
   ///
-  /// - Parameter voids: The frames to which rolled-back savepoints have spilled pages.
+  /// - Parameter voids: The frames that contain spilled pages of savepoints that were rolled back.
   /// - Complexity: For each group, one write to each segment that the group spans. One directory
   ///   sync if the transaction enters segments that were not created in advance.
   package mutating func commit(
@@ -201,8 +201,8 @@ package struct LogWriter {
     let first = max(
       table.segments.last.map { $0.number + 1 } ?? 0, files.geometry.segment(of: base))
     guard first <= needed else { return }
-    // Refuse to create segments that are farther apart than this limit, because readers of the log
-    // would treat them as corrupt.
+    // Do not let the log span more segments than this limit, because readers would treat it as
+    // corrupt.
     guard needed - (table.segments.first?.number ?? first) <= Limits.maxSegmentSpan else {
       throw StorageError(
         .diskFull,

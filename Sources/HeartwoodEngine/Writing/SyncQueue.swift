@@ -50,7 +50,7 @@ package final class SyncQueue: @unchecked Sendable {
   }
 
   /// Runs `body` while no thread of this process is syncing the log or waiting for the sync lock,
-  /// without locking the byte.
+  /// but does not lock the `sync` byte.
   ///
   /// - Throws: `busy` if the deadline passes before `body` runs, or any error that `body` throws.
   func excludingThreads(

@@ -166,8 +166,8 @@ extension WorkingPages {
 
   /// Checks that the transaction is about to write to files that still belong to the store.
   ///
-  /// No checkpoint covers the segment of the next frame, so the store itself does not delete that
-  /// segment.
+  /// The check includes the segment that contains the next frame. No checkpoint has reached the end
+  /// of that segment, so the store itself cannot have deleted it.
   private func requireOpened() throws(StorageError) {
     let next = files.geometry.next(after: state.generation)
     try files.opened.require(state.segments[files.geometry.segment(of: next)])

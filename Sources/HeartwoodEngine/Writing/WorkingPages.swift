@@ -24,7 +24,7 @@ package final class WorkingPages {
   /// The locations of pages that are not in memory.
   var index: PageIndex
   var writer: LogWriter?
-  /// The frames to which rolled-back savepoints have spilled pages.
+  /// The frames that contain spilled pages of savepoints that were rolled back.
   ///
   /// The commit lists these frames as void.
   var voids: [VoidRange] = []
@@ -156,7 +156,8 @@ package final class WorkingPages {
 
   // MARK: Blocks
 
-  /// Returns whether a page's bytes may be overwritten, because no rollback would restore them.
+  /// Returns whether a page's current bytes may be overwritten, which is the case if no rollback
+  /// needs them.
   @inline(__always)
   private func isOwned(_ number: PageNumber) -> Bool {
     savepoints.isEmpty || savepoints[savepoints.count - 1].replaced.contains(number)

@@ -35,7 +35,7 @@ struct BackupRetention {
   func apply(to backup: Backup) throws -> Int {
     let now = UInt64(Date.now.timeIntervalSince1970 * 1000)
     let points = try backup.restorePoints()
-    // List the points to remove instead of the points to keep. Otherwise, points that another
+    // Select the points to remove rather than the points to keep. Otherwise, points that another
     // process has just added would be removed.
     let removed = Set(points.map(\.generation)).subtracting(kept(points, now: now))
     return try backup.thin { !removed.contains($0.generation) }

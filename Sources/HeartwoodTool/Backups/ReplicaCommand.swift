@@ -50,7 +50,7 @@ enum ReplicaCommand {
         reported = error
       }
       if follows {
-        try output.pause(milliseconds: interval, before: "updates of the replica")
+        try output.pause(milliseconds: interval, before: "replica updates")
       } else {
         try output.flush()
       }

@@ -28,7 +28,8 @@ enum RestoreCommand {
   static func run(_ invocation: Invocation, _ output: Output) throws {
     let directory = invocation.required(.backup)
     if invocation[.new] == nil, let flag = [Flag.at, .fork].first(where: invocation.has) {
-      throw ToolFailure.usage("\(flag.rawValue) requires NEW. Add the path of the new store.")
+      throw ToolFailure.usage(
+        "\(flag.rawValue) requires the argument NEW, the path of the new store.")
     }
     let backup = Backup(at: directory)
     let points = try backup.restorePoints()
@@ -72,8 +73,8 @@ enum RestoreCommand {
   ) throws -> Generation {
     let advice = "Run 'heartwoodctl restore \(directory)' to list the restore points."
     if let frame = UInt64(text), !points.contains(where: { $0.names.contains(text) }) {
-      // Do not check the number here, because the library reports why a generation cannot be
-      // restored.
+      // Do not check here whether the generation exists. If it cannot be restored, the library
+      // reports the reason.
       return Generation(frame: frame)
     }
     if let point = points.last(where: { $0.names.contains(text) }) { return point.generation }

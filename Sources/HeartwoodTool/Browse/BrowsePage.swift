@@ -78,7 +78,7 @@ struct BrowsePage {
   }
 
   private var time: String {
-    // Omit the commit time of an empty store, which has no commit.
+    // Omit the commit time if the store is empty, because no commit exists.
     guard objects.snapshot.generation.frame > 0 else { return "" }
     let text = TimeText.text(objects.snapshot.state.point.time)
     let shown = text.prefix(19).replacing("T", with: " ")
@@ -141,7 +141,7 @@ struct BrowsePage {
       <div class="drawing" tabindex="0" role="region" aria-label="Model">
       \(drawing.svg)
       </div>
-      <p class="quiet">The number beside the name of an entity is its number of objects.\(lines)</p>
+      <p class="quiet">The number next to an entity's name is its number of objects.\(lines)</p>
       """
   }
 

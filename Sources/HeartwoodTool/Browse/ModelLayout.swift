@@ -129,8 +129,8 @@ struct ModelLayout {
     columns.widths = columns.boxes.map { $0.map { graph.boxes[$0].width }.max() ?? 0 }
     let root = columns.boxes.firstIndex { $0.contains(middle) } ?? 0
     for column in columns.boxes.indices { stack(column, &columns) }
-    // Sort the boxes in each column by the heights of the boxes that they are connected to. Proceed
-    // from the middle outwards and back, until the order hardly changes.
+    // Sort the boxes in each column by the vertical positions of the boxes that they are connected
+    // to. Proceed from the middle outwards and back, until the order hardly changes.
     for _ in 0..<4 {
       for column in columns.boxes.indices.sorted(by: { abs($0 - root) < abs($1 - root) }) {
         sort(column, &columns)

@@ -163,8 +163,8 @@ enum Command: String, CaseIterable {
     switch self {
     case .entities:
       [
-        "Reads the model from the store, so the program's classes are not needed. Sizes count the "
-          + "pages that contain the rows and the indexes."
+        "Reads the model from the store, so the program's classes are not needed. Sizes are "
+          + "those of the pages that contain the rows and the indexes."
       ]
     case .query:
       [

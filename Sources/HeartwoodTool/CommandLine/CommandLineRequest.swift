@@ -10,7 +10,7 @@ enum CommandLineRequest {
   /// Parses the arguments after the program's name.
   init(_ arguments: [String]) throws(ToolFailure) {
     guard let word = arguments.first else {
-      throw .usage("A command is missing. Run 'heartwoodctl --help' to list the commands.")
+      throw .usage("No command specified. Run 'heartwoodctl --help' to list the commands.")
     }
     switch word {
     case Flag.version.rawValue: self = .version

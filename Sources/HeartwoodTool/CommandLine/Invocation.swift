@@ -33,7 +33,7 @@ struct Invocation {
     }
     try setOperands(words)
     if let missing = command.requiredFlags.first(where: { !has($0) }) {
-      throw .usage("\(missing.rawValue) is missing. \(HelpText.usageSentence(command))")
+      throw .usage("Missing option \(missing.rawValue). \(HelpText.usageSentence(command))")
     }
     try exclude(.at, .named, "both select a generation")
     let formats = [Flag.json, .jsonLines, .csv, .markdown].filter(has)
@@ -128,7 +128,7 @@ struct Invocation {
   private mutating func setOperands(_ words: [String]) throws(ToolFailure) {
     let wanted = command.operands
     if let missing = wanted.dropFirst(words.count).first(where: command.requires) {
-      throw .usage("\(missing.rawValue) is missing. \(HelpText.usageSentence(command))")
+      throw .usage("Missing argument \(missing.rawValue). \(HelpText.usageSentence(command))")
     }
     if wanted.last == .assignment { assignments = Array(words.dropFirst(wanted.count - 1)) }
     guard words.count <= wanted.count || wanted.last == .assignment else {
@@ -137,7 +137,7 @@ struct Invocation {
     }
     for (operand, word) in zip(wanted, words) {
       guard !word.isEmpty else {
-        throw .usage("\(operand.rawValue) is empty. \(HelpText.usageSentence(command))")
+        throw .usage("Argument \(operand.rawValue) is empty. \(HelpText.usageSentence(command))")
       }
       operands[operand] = word
     }

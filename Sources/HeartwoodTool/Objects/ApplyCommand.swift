@@ -41,7 +41,8 @@ enum ApplyCommand {
           isComplete = (try? JSONSerialization.jsonObject(with: Data(pending))) != nil
           if isComplete { try receiver.add(Data(pending)) }
         }
-        // Apply the events that have arrived; do not wait for more.
+        // Keep collecting while more input is available. Otherwise, apply the events that have
+        // arrived.
         guard isAtEnd || receiver.isFull || !hasMore(handle) else { continue }
         let part = try receiver.apply(isComplete: isAtEnd)
         total += part

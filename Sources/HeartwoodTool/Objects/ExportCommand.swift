@@ -10,7 +10,7 @@ enum ExportCommand {
     if invocation[.format] == sqliteFormat { return try writeSQLite(invocation, output) }
     guard invocation[.entity] != nil else {
       throw ToolFailure.usage(
-        "ENTITY is missing. Only --format sqlite exports all entities at once. "
+        "Missing argument ENTITY. Only --format sqlite exports all entities at once. "
           + HelpText.usageSentence(invocation.command))
     }
     let format: ExportFormat =

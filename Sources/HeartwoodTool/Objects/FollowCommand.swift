@@ -1,7 +1,8 @@
 import Heartwood
 import HeartwoodEngine
 
-/// The `follow` command, which prints newly committed changes as events in JSON lines.
+/// The `follow` command, which prints newly committed changes as events, one JSON document per
+/// line.
 enum FollowCommand {
   /// The interval between checks of the store, in milliseconds.
   private static let interval: Int32 = 50
@@ -61,8 +62,8 @@ enum FollowCommand {
         return false
       } catch let error as ObjectGraphError where error.kind == .historyExpired {
         throw ToolFailure.refused(
-          "The next transactions to read have been deleted from the history. Begin again with "
-            + "--snapshot and a new consumer.")
+          "Transactions that have not been read yet have been deleted from the history. Start over "
+            + "with --snapshot and a new consumer.")
       }
       try output.flush()
       if let position { try acknowledge(position) }
@@ -76,7 +77,7 @@ enum FollowCommand {
   /// Returns the position at which the events begin.
   ///
   /// For a known consumer, the result is the consumer's own position, regardless of --after and
-  /// --snapshot, so that a command can be repeated.
+  /// --snapshot. A repeated command therefore continues where the previous one stopped.
   private static func start(
     _ container: PersistentContainer, _ position: PersistentHistoryToken?, _ consumer: String?,
     _ invocation: Invocation
@@ -90,7 +91,7 @@ enum FollowCommand {
         throw ToolFailure.refused(
           "The history ends with transaction \(newest), but --after specifies transaction "
             + "\(after). The store was restored to an earlier state, or the path refers to another "
-            + "store. Begin again with --snapshot.")
+            + "store. Start over with --snapshot.")
       }
       return .after(container.historyToken(after: after))
     }

@@ -65,7 +65,8 @@ enum HistoryCommand {
     // matching transactions are found.
     let (deleted, newest) = try objects.historyBounds()
     var count = Int64(limit)
-    // Skip the loop if deleted transactions are requested, so that reading them throws an error.
+    // If deleted transactions are requested, skip the loop. Reading them below then throws an
+    // error.
     let start = first ?? deleted
     while start >= deleted, newest - count > start {
       let found = try transactions(after: newest - count)

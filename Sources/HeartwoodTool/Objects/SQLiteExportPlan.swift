@@ -134,8 +134,8 @@ struct SQLiteExportPlan {
       })
     else { return true }
     guard inverse.isToMany, !inverse.isOrdered else { return false }
-    // Compare the entities that declare the relationships, because the result for the inverse must
-    // be the opposite.
+    // Only one of two inverse relationships has a table. Compare the entities that declare them, so
+    // that the result for the inverse is the opposite.
     let other = declaringEntity(of: inverse.name, in: relationship.destination)
     return (entity.name, relationship.name) <= (other, inverse.name)
   }

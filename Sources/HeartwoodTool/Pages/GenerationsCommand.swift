@@ -15,8 +15,8 @@ enum GenerationsCommand {
     let retainedByteCount: Int
     let names: [String]
     let holders: [HolderText]
-    /// A Boolean value that indicates whether the process that holds the generation is unknown or
-    /// not yet known.
+    /// A Boolean value that indicates whether neither a name nor a known process holds the
+    /// generation.
     ///
     /// Only the text output shows this value.
     let isHeldByUnknown: Bool

@@ -3,8 +3,8 @@ import HeartwoodEngine
 /// The `info` command, which shows the properties, sizes and keyspaces of a store.
 enum OverviewCommand {
   static func run(_ invocation: Invocation, _ output: Output) throws {
-    // Ignore errors here, because opening the store later reports an invalid path with a better
-    // message.
+    // Ignore errors here. If the path is invalid, opening the store below throws an error with a
+    // better message.
     let isOpenElsewhere = (try? StoreFacts.isOpenElsewhere(invocation.path)) ?? false
     let overview = try StoreAccess.withStore(invocation.path, for: .reading) { store in
       try Overview(of: store, invocation.path, isOpenElsewhere: isOpenElsewhere)
@@ -98,7 +98,7 @@ private struct Overview: Encodable {
     fileAllocatedByteCount = facts.fileAllocatedByteCount
     logAllocatedByteCount = statistics.logByteCount
     newestGeneration = snapshot.generation.frame
-    // Omit the commit time of an empty store, which has no commit.
+    // Omit the commit time if the store is empty, because no commit exists.
     newestTime = newestGeneration == 0 ? nil : TimeText.text(facts.time)
     age = newestGeneration == 0 ? nil : HumanText.age(since: facts.time)
     checkpointedGeneration = statistics.checkpointedGeneration.frame

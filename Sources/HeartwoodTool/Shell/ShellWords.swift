@@ -32,7 +32,7 @@ enum ShellWords {
       }
     }
     guard quote == nil else {
-      throw .usage("A closing quotation mark is missing. Add \(quote ?? "'") at the end.")
+      throw .usage("Missing closing quotation mark. Add \(quote ?? "'") at the end.")
     }
     return words + (word.map { [$0] } ?? [])
   }

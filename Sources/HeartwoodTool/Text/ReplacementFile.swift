@@ -116,7 +116,7 @@ final class ReplacementFile {
     var facts = stat()
     guard stat(path, &facts) == 0 else { return nil }
     guard facts.st_mode & S_IFMT == S_IFREG else {
-      throw failure(path, "It is not a regular file.")
+      throw failure(path, "The path does not refer to a regular file.")
     }
     return facts.st_mode & 0o777
   }

@@ -70,7 +70,7 @@ struct MissedChangesTests {
   }
 
   @Test(.evidence("LR-01"), .evidence("LR-06"), arguments: 0..<4, [false, true])
-  func `a list sorted with a comparator shows changes to related objects that it is sorted by`(
+  func `a list sorted with a comparator is updated when a related object's sort value changes`(
     kind: Int, isByOthers: Bool
   ) throws {
     var albums: [ManagedObjectID] = []

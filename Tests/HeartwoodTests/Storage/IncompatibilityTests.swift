@@ -176,7 +176,7 @@ struct IncompatibilityTests {
   @Test(.evidence("E-11")) func `an older model with other indexes is rejected`() throws {
     let refusal = try filled().refusal(Schema(version: 1, Reindexed.Item.self))
     #expect(refusal.kind == .incompatibleSchema)
-    #expect(refusal.message.contains("Indexes or derived attributes differ."))
+    #expect(refusal.message.contains("The models have different indexes or derived attributes."))
   }
 
   @Test(.evidence("E-12")) func `a migrated store's earlier generations cannot be read`() throws {

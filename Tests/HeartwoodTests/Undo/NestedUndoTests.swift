@@ -8,7 +8,7 @@ struct NestedUndoTests {
 
   @Test(
     .evidence("G-03"), .evidence("R-01"), arguments: Edit.allCases, [false, true])
-  func `undoing a child's saved change to its lists restores both sides`(
+  func `undoing a relationship change saved by a child restores both sides of the relationship`(
     edit: Edit, editsOwner: Bool
   ) throws {
     let fixture = try GraphFixture(crates)

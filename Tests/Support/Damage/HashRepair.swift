@@ -106,7 +106,7 @@ struct HashRepair {
 
   /// Repairs the header of a segment and, if there is one, its footer.
   private func repairSegment(_ name: String, _ segment: MutableBytes) {
-    // A segment that was created in advance has no header yet.
+    // Skip an unchanged header. If it was punched out, it has no hash and must not get one.
     let header = segment.slice(0, SegmentLayout.byteCount)
     if isChanged(name, 0, header) { repair(header, upTo: SegmentLayout.hash.offset) }
     typealias Layout = SegmentFooterLayout
@@ -168,7 +168,7 @@ struct HashRepair {
 
   // MARK: Renaming
 
-  /// Replaces a hash, and records its old value unless that value is 0, as in a hole.
+  /// Replaces a hash, and records the replacement unless the old value is 0, as it is in a hole.
   private mutating func rename(_ bytes: MutableBytes, _ offset: Int, _ hash: UInt64) {
     let old = bytes.bytes.load64(offset)
     guard old != hash else { return }

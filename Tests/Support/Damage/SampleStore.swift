@@ -45,7 +45,7 @@ package struct SampleStore: Sendable {
   }
 
   /// Creates a store with several levels of branches, a catalog of several pages, and values with
-  /// an index.
+  /// an overflow index.
   private static func deep() -> SampleStore {
     make(4096, seed: 4) { writer in
       try writer.change { transaction in
@@ -74,7 +74,8 @@ package struct SampleStore: Sendable {
     }
   }
 
-  /// Creates a store that was never checkpointed, so that everything is in the log, in large pages.
+  /// Creates a store with large pages that was never checkpointed, so that everything is in the
+  /// log.
   private static func young() -> SampleStore {
     make(65_536, seed: 6) { writer in
       for _ in 0..<4 { try writer.write(3, valueByteCount: 20_000) }

@@ -1,7 +1,8 @@
 import Foundation
 import HeartwoodEngine
 
-/// A process that follows the backup with a replica, or, if its index is not 0, reads the replica.
+/// A process that keeps a replica up to date with the backup (index 0), or reads the replica (any
+/// other index).
 package struct FollowerRole {
   private let own: WorkerAssignment
   private var generator: SeededGenerator
@@ -75,7 +76,7 @@ package struct FollowerRole {
 }
 
 extension StorageError {
-  /// A Boolean value that indicates whether the error may come from thinning.
+  /// A Boolean value that indicates whether the error may have been caused by thinning the backup.
   ///
   /// Thinning can remove files that another process is about to read.
   fileprivate var isOfMissingFile: Bool {

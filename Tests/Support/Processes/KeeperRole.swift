@@ -15,9 +15,10 @@ package struct KeeperRole {
     ledger = Ledger(at: own.ledger)
   }
 
-  /// Returns the named generations that a ledger does not show as released.
+  /// Returns the generations that a ledger records as named and not as released, with the hashes of
+  /// their contents.
   ///
-  /// The generations are keyed by number, with the hashes of their contents.
+  /// Each key is the number that identifies the name.
   package static func kept(by ledger: String) -> [UInt64: (generation: UInt64, hash: UInt64)] {
     var kept: [UInt64: (generation: UInt64, hash: UInt64)] = [:]
     for record in Ledger.records(at: ledger) {

@@ -25,10 +25,11 @@ package final class Ledger {
     case acknowledged
     /// A transaction was rejected because another process held the store.
     case busy
-    /// A snapshot of the newest generation contained `lasts`, and accounts with the hash `hash`.
+    /// A snapshot of the newest generation contained `lasts`, the number of each writer's last
+    /// transaction, and accounts with the hash `hash`.
     case read
-    /// A snapshot that was held for some time or offered by another process contained `lasts`, and
-    /// accounts with the hash `hash`.
+    /// A snapshot that was held for some time or offered by another process contained `lasts`, the
+    /// number of each writer's last transaction, and accounts with the hash `hash`.
     case readAgain
     /// A past generation, or one that was offered by another process, has expired and could not be
     /// read.

@@ -1,7 +1,7 @@
 package import HeartwoodEngine
 
-/// The contents that several writers create in one store, so that each generation can be checked by
-/// itself.
+/// The contents that several writers create in one store, designed so that each generation can be
+/// checked by itself.
 ///
 /// Each writer has two keyspaces. The number of the writer's last transaction determines the
 /// contents of the first keyspace. The writer repeatedly creates and removes the second keyspace,
@@ -13,7 +13,7 @@ package enum SharedContent {
   private static let ownKeyCount = 40
   private static let ballastCount = 120
 
-  /// The contents of a generation that cannot be derived from its other contents.
+  /// The values in a generation that cannot be derived from its other contents.
   package struct Summary: Hashable, Sendable {
     package var lasts: [UInt64]
     package var hash: UInt64

@@ -52,7 +52,7 @@ package struct Exploration {
 
   /// Runs orders until one fails or the limits are reached.
   ///
-  /// - Parameter attempt: Runs one order and returns its schedule.
+  /// - Parameter attempt: A function that runs one order and returns the resulting schedule.
   package func run(
     _ attempt: ([Schedule.Switch]) throws -> Schedule
   ) rethrows -> Summary {

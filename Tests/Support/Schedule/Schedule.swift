@@ -24,7 +24,7 @@ package final class Schedule: @unchecked Sendable {
     package var description: String { "Switch(\(step), to: \(participant))" }
   }
 
-  /// The state that a step reads and changes, as far as other participants can see it.
+  /// The state that a step reads and changes, limited to state that other participants can observe.
   ///
   /// Two steps are independent if neither of them changes something that the other reads or
   /// changes.
@@ -162,7 +162,7 @@ package final class Schedule: @unchecked Sendable {
         try participants[number].body(self)
       }
     } catch {
-      // A killed process reports no errors.
+      // Ignore errors from a participant that was killed.
       if !participants[number].isDead { fail("participant \(number): \(error)") }
     }
     participants[number].hasEnded = true

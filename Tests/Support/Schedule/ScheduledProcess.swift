@@ -72,8 +72,8 @@ package final class ScheduledProcess: FileSystem, @unchecked Sendable {
       throw StorageError(.io, "This process has taken too many steps.", file: target)
     }
     var operation = Schedule.Operation(name: name, target: target, reads: reads, writes: writes)
-    // The operation conflicts with killing the participant, because a killed participant has no
-    // further effects.
+    // Make the operation conflict with killing this participant, because a killed participant has
+    // no further effects.
     if !writes.isEmpty { operation.reads.append(Self.lifeKey(number)) }
     guard !isDead, schedule?.waitForTurn(number, operation) ?? true else {
       throw StorageError(.io, "This process was killed.", file: target)
@@ -101,8 +101,9 @@ package final class ScheduledProcess: FileSystem, @unchecked Sendable {
   /// Killing the participant changes the state under this key.
   static func lifeKey(_ participant: Int) -> UInt64 { 1 << 63 | UInt64(participant) }
 
-  /// The key that represents all locks together, which change when a process that holds locks is
-  /// killed.
+  /// The key that represents all locks together.
+  ///
+  /// Killing a process changes this state, because it releases the locks of the process.
   static let anyLockKey: UInt64 = 1 << 58
 
   private static func acknowledgementKey(_ participant: Int) -> UInt64 {

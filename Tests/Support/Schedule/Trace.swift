@@ -38,7 +38,7 @@ struct Trace {
     total &+= step
   }
 
-  /// Mixes three numbers, whose order matters, by applying the finaliser of SplitMix64 twice.
+  /// Mixes three numbers, whose order matters, with the steps of SplitMix64's finaliser.
   static func mix(_ first: UInt64, _ second: UInt64, _ third: UInt64) -> UInt64 {
     var result = first &* 0x9E37_79B9_7F4A_7C15 &+ second
     result = (result ^ result >> 30) &* 0xBF58_476D_1CE4_E5B9 &+ third

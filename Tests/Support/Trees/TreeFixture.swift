@@ -3,7 +3,8 @@ package import Testing
 
 /// A tree for tests that need no store.
 ///
-/// The tree uses the pages of the real writer, over a log in memory that is read through the cache.
+/// The tree uses the same page management as a real write transaction. Its log is in memory, and is
+/// read through the page cache.
 package final class TreeFixture {
   package static let tree: TreeID = 5
 
@@ -16,8 +17,8 @@ package final class TreeFixture {
 
   /// Creates an empty tree.
   ///
-  /// - Parameter pageCount: The number of pages that are assumed to exist but never read; the next
-  ///   page must be a bitmap.
+  /// - Parameter pageCount: The number of pages that are assumed to exist but are never read. The
+  ///   page after them must be a bitmap page.
   package init(pageByteCount: Int, pageCount: PageNumber = 0) throws {
     let fileSystem = MemoryFileSystem()
     try fileSystem.createDirectory("/tree")

@@ -1,6 +1,7 @@
 import HeartwoodEngine
 
-/// The expected contents of a tree, in a dictionary, and generators for keys and values.
+/// The expected contents of a tree, held in a dictionary, and generators for random keys and
+/// values.
 package struct TreeModel {
   package var rows: [[UInt8]: [UInt8]] = [:]
 
