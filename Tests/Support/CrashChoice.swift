@@ -38,7 +38,9 @@ package struct CrashOptions: OptionSet, Sendable, Hashable {
   package static let staleGarbage = CrashOptions(rawValue: 2)
   /// Sectors are 4 KiB long, and each of them either survives completely or is lost.
   package static let largeSectors = CrashOptions(rawValue: 4)
-  /// Only a prefix of each write survives. The prefix can have any length.
+  /// Only a prefix of each write survives.
+  ///
+  /// The prefix can have any length.
   package static let tornEnds = CrashOptions(rawValue: 8)
 
   package static func random(using generator: inout SeededGenerator) -> CrashOptions {

@@ -260,7 +260,9 @@ extension ManagedObjectContext {
   }
 
   /// Runs `body`, which performs a migration stage or an import, with a context that reads and
-  /// writes in `transaction`. Then saves any remaining changes.
+  /// writes in `transaction`.
+  ///
+  /// After `body` returns, the method saves any remaining changes.
   static func run(
     _ store: Store, _ model: StoreModel, within transaction: WriteTransaction,
     _ body: (ManagedObjectContext) throws -> Void

@@ -106,8 +106,7 @@ final class Maintenance: @unchecked Sendable {
   /// - Parameter deadline: A time in milliseconds on the monotonic clock, or `nil` to wait without
   ///   a limit.
   /// - Returns: `false` if the thread is still working at the deadline. It then ends later, unless
-  ///   ``restart(_:)`` is called. The deadline does not apply to an idle thread, which ends
-  ///   promptly.
+  ///   ``restart(_:)`` is called. An idle thread ends promptly, whatever the deadline.
   @discardableResult
   func stop(until deadline: UInt64? = nil) -> Bool {
     lock.acquire()
@@ -267,8 +266,7 @@ final class Maintenance: @unchecked Sendable {
       lineages: { [self] in lineages }, sealing: sealing,
       writesWatermark: writesWatermark, minReclaimFrameCount: isScheduled ? max(stretch / 2, 1) : 1)
     let result = Result { () throws(StorageError) in try run.run() }
-    // Record the end of the run before filling the reserve. Threads may be waiting for the run to
-    // end, and filling the reserve may fail.
+    // Record the end of the run first. Threads may wait for it, and filling the reserve may fail.
     switch result {
     case .success(let done):
       recordRun(from: start, held: done.blockingGeneration == nil ? nil : stretch, error: nil)

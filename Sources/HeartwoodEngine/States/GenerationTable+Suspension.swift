@@ -73,7 +73,8 @@ extension GenerationTable {
   }
 
   /// Returns and clears `onUnused` if the store has been closed and no live generation remains.
-  /// Otherwise, returns `nil`.
+  ///
+  /// In all other cases, the result is `nil`.
   ///
   /// The caller must hold the table's lock, and must release it before calling the returned
   /// function.

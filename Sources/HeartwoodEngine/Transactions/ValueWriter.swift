@@ -51,8 +51,9 @@ public struct ValueWriter: ~Copyable {
     try bytes.withBytes { bytes throws(StorageError) in try append(bytes) }
   }
 
-  /// Traps if the number of open savepoints has changed since the value was begun. Otherwise, a
-  /// rollback could undo only part of the value.
+  /// Traps if the number of open savepoints has changed since the value was begun.
+  ///
+  /// Otherwise, a rollback could undo only part of the value.
   private func requireSameSavepoint() {
     precondition(
       session.pages.savepoints.count == savepointCount,

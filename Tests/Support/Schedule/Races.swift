@@ -9,8 +9,10 @@ struct Races {
   /// For each step, `true` if a later step of another participant races with it.
   private(set) var isFirst: [Bool]
   private let participantCount: Int
-  /// The vector clocks of the steps, one after another. The entry for a step and a participant is
-  /// the number of that participant's steps that happen before the step, including the step itself.
+  /// The vector clocks of the steps, one after another.
+  ///
+  /// The entry for a step and a participant is the number of that participant's steps that happen
+  /// before the step, including the step itself.
   private var clocks: [Int32]
   private var ordinals: [Int32]
   private var keys: [UInt64: Key] = [:]
