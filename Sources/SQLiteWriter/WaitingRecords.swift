@@ -105,9 +105,9 @@ struct WaitingRecords {
     }
   }
 
-  /// Replaces the head of each entry in a group with the given word of the entry's text value.
+  /// Sets the head of each entry in a group to the 8-byte word at `wordIndex` in the entry's text.
   ///
-  /// - Returns: `false` if any text value is too short to have this word, or `true` otherwise.
+  /// - Returns: `false` if any text is too short to contain that word; otherwise, `true`.
   private mutating func loadWords(_ group: Range<Int>, _ wordIndex: Int) -> Bool {
     for position in group {
       let offset = entries[position].offset

@@ -388,8 +388,8 @@ extension ManagedObjectContext {
   }
 }
 
-/// A to-many relationship whose members are about to be removed all at once because its object is
-/// being deleted.
+/// A to-many relationship that is about to be cleared in one step because the object that owns it
+/// is being deleted.
 struct ClearedRelationship: Hashable {
   private let object: ObjectIdentifier
   private let slot: Int

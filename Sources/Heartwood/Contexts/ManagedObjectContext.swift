@@ -155,8 +155,8 @@ public final class ManagedObjectContext {
   ///
   /// This set stops cyclic cascades.
   var isDeleting: Set<ObjectIdentifier> = []
-  /// The relationships whose members are about to be removed all at once because their objects are
-  /// being deleted.
+  /// The relationships that are about to be cleared in one step because the objects that own them
+  /// are being deleted.
   var clearing: Set<ClearedRelationship> = []
 
   /// Creates a context for the first store of a group.

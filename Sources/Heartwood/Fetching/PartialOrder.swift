@@ -1,5 +1,6 @@
 // This file supports indexes that order rows only by the leading sort descriptors. Such an index
-// yields its rows in groups. Each group is sorted, and groups beyond the limit are not read.
+// yields rows in groups with equal leading values. The fetch sorts each group by the remaining
+// descriptors, and stops reading groups when it reaches the limit.
 
 extension IndexUse {
   /// Returns the number of leading sort terms satisfied by the index order, and whether the entries

@@ -85,9 +85,9 @@ struct ExportedColumns {
 }
 
 extension ExportedColumns.Column {
-  /// Returns the error for a related object that a CSV field cannot represent.
+  /// Returns the error for a related object that has no value to write to a CSV field.
   ///
-  /// An empty field would represent a relationship without a destination.
+  /// The field cannot be left empty, because an empty field means that there is no related object.
   fileprivate func missingValue(of target: ManagedObjectID) -> ObjectGraphError {
     ObjectGraphError(
       .validation,

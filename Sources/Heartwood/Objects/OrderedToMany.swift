@@ -13,7 +13,8 @@ public struct OrderedToMany<Destination: ManagedObject> {
 
   /// Declares a list of related objects.
   ///
-  /// If the relationship has an inverse, declare the inverse at the other end.
+  /// If the relationship has an inverse, name this property as the `inverse` in the declaration of
+  /// the property at the other end.
   public init() {
     guard PropertyRecorder.isRecording else { return }
     PropertyRecorder.recordWrapper(Self.self, PropertyOptions(deleteRule: .nullify))

@@ -15,7 +15,8 @@ public struct ToMany<Destination: ManagedObject> {
 
   /// Declares a set of related objects.
   ///
-  /// If the relationship has an inverse, declare the inverse at the other end.
+  /// If the relationship has an inverse, name this property as the `inverse` in the declaration of
+  /// the property at the other end.
   public init() {
     guard PropertyRecorder.isRecording else { return }
     PropertyRecorder.recordWrapper(Self.self, PropertyOptions(deleteRule: .nullify))

@@ -11,9 +11,10 @@
 public struct ToOne<Destination: ManagedObject> {
   @usableFromInline var target: ToOneTarget = .none
 
-  /// Declares a reference.
+  /// Declares a to-one relationship without naming its inverse.
   ///
-  /// If the relationship has an inverse, declare the inverse at the other end.
+  /// If the relationship has an inverse, name this property as the `inverse` in the declaration of
+  /// the property at the other end.
   public init() {
     guard PropertyRecorder.isRecording else { return }
     PropertyRecorder.recordWrapper(Self.self, PropertyOptions(deleteRule: .nullify))

@@ -35,8 +35,8 @@ final class TextSearch {
       throw QueryResolver.unsupported(
         "The text query is too complex. A query can have at most \(TextSearchTree.maxLeafCount) "
           + "different terms, \(TextSearchTree.maxPhraseWordCount) words in a phrase, "
-          + "\(TextSearchTree.maxPartCount) parts and \(TextSearchTree.maxLevelCount) levels of "
-          + "nesting. Simplify the query.")
+          + "\(TextSearchTree.maxPartCount) words, phrases and attributes in total, and "
+          + "\(TextSearchTree.maxLevelCount) levels of nesting. Simplify the query.")
     }
   }
 

@@ -1,14 +1,16 @@
 extension SchemaReconciliation {
   /// Returns the stored names of entities or properties, keyed by their names in the schema.
   ///
-  /// Declarations that match nothing in the store are omitted. A renamed declaration matches the
-  /// first of its former names that is in the store and has not been matched yet, even if a new
-  /// declaration now uses that name. There is one exception. If the store contains the
-  /// declaration's current name, and no other declaration was renamed from that name, an earlier
-  /// migration may have renamed the declaration. The declaration then matches a former name only if
-  /// no current declaration uses the former name, and if the store does not record that the
-  /// declaration has replaced it. Every other declaration matches its own name if that name is in
-  /// the store and has not been matched.
+  /// Declarations that match nothing in the store are omitted. The rules apply in this order:
+  ///
+  /// 1. A renamed declaration whose current name is not in the store, or has been matched, matches
+  ///    its first former name that is in the store and still unmatched. A new declaration may use
+  ///    that name.
+  /// 2. Any other renamed declaration may have been renamed by an earlier migration. It matches a
+  ///    former name only if no current declaration uses that name and the store does not record
+  ///    that the declaration has replaced it.
+  /// 3. Each remaining declaration matches its own name if that name is in the store and still
+  ///    unmatched.
   ///
   /// - Parameter old: The names in the store, each with the names that it has replaced.
   static func matches(

@@ -66,9 +66,9 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Loads an object, and returns whether changes to its properties may be reverted.
+  /// Loads an object, and returns whether its properties have values to which they can be reverted.
   ///
-  /// An object without a row has nothing to revert except its edits.
+  /// An object that has neither a row nor edits has no such values.
   private func isRevertible(_ object: ManagedObject) -> Bool {
     if object.isFault { fire(object) }
     return !object.isFault && !object.isInaccessible || object.changes?.isEmpty == false

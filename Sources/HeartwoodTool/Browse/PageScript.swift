@@ -271,7 +271,7 @@ enum PageScript {
         entity.parts.scroll.scrollTop = 0;
       }
 
-      // Sorts by a column: first in ascending order, then in descending order, then not at all.
+      // Cycles the sort by a column: ascending, descending, unsorted.
       function toggle(entity, column) {
         const isSame = entity.sort?.column === column;
         entity.sort = isSame && entity.sort.isReversed ? null : { column, isReversed: isSame };

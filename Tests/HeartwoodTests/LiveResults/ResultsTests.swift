@@ -239,7 +239,7 @@ struct ResultsTests {
   }
 
   @Test(.evidence("LR-03"), arguments: [false, true])
-  func `a results controller reports the parent's changes to loaded and unloaded objects`(
+  func `a results controller reports changes in the parent context to loaded and unloaded objects`(
     _ isLoaded: Bool
   ) throws {
     let childContext = fixture.child(of: context)
