@@ -17,8 +17,7 @@ struct FetchOrder {
     let isDecimal: Bool
     /// A Boolean value that indicates whether all values have the same size.
     let hasFixedLength: Bool
-    /// The text search whose relevance is the sort value, or `nil` if the term sorts by another
-    /// value.
+    /// The text search to sort by, if this sort term orders rows by relevance; otherwise, `nil`.
     var textSearch: TextSearch?
   }
 

@@ -1,4 +1,4 @@
-/// A plan's use of an index or a list of references to narrow down or order rows.
+/// A description of how a plan uses an index, or a list of references, to filter or order rows.
 struct IndexUse {
   let entity: EntityDescription
   /// The slots of the indexed attributes.

@@ -2,7 +2,7 @@ public import Foundation
 
 /// Options for importing JSON elements.
 public struct ImportOptions: Sendable {
-  /// The treatment of elements that cannot be imported.
+  /// A policy for elements that cannot be imported.
   public enum InvalidElements: Sendable {
     /// The import throws, and nothing is saved.
     case stop
@@ -26,7 +26,7 @@ public struct ImportOptions: Sendable {
   public var dateDecodingStrategy = ExactDates.decoding
   /// The format of `Data`.
   public var dataDecodingStrategy = JSONDecoder.DataDecodingStrategy.base64
-  /// The treatment of elements that cannot be imported.
+  /// The policy for elements that cannot be imported.
   public var invalidElements = InvalidElements.stop
   /// A closure that is called with the number of elements and bytes read so far, about once per
   /// thousand elements.

@@ -288,7 +288,7 @@ final class ResultsFeed: ContextFollower {
     for number: ObjectNumber, isHiding: Bool, _ storage: EntityStorage,
     _ directory: ListDirectory, _ view: StoreView
   ) throws -> [LiveList] {
-    // Check all lists while deleted objects are hidden, as the shown values match no row or object.
+    // The shown values may be unknown while deleted objects are hidden, so check all lists.
     if directory.coversAll || isHiding || hidingNumbers.contains(number) { return directory.all }
     var search = ListDirectory.Search(directory)
     if let values = shown[number] ?? nil { search.add { values[$0] } }

@@ -197,7 +197,7 @@ extension ManagedObjectContext {
   /// Merges the changes that another context has saved, as
   /// ``mergeChanges(from:)-(PersistentHistoryTransaction)`` does for a history transaction.
   ///
-  /// This method does not require the history.
+  /// This method also works if no history is recorded.
   ///
   /// ```swift
   /// for await change in background.changes where change.kind == .didSave {

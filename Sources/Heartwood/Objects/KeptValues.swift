@@ -3,7 +3,7 @@
 /// An object keeps a value if the program cannot decode it or if `awakeFromFetch` has set the
 /// attribute. For example, a value that cannot be decoded may be an enumeration case that exists
 /// only in a later version of the program, or the JSON of a type that has changed. In memory, such
-/// an attribute is `nil` or has its declared value.
+/// an attribute is `nil` or has its default value.
 struct KeptValue {
   /// The value in the row, which is used for saving, predicates and comparisons.
   let stored: StoredValue

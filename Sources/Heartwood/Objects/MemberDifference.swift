@@ -48,8 +48,8 @@ struct MemberDifference {
   /// Compares two sets.
   ///
   /// - Parameter hashed: The objects that were hashed while the set was being changed, or `nil` if
-  ///   they are unknown. Inserting an object into a set hashes it, so no other object can have been
-  ///   added.
+  ///   they are unknown. Only these objects can have been added, because a set hashes every object
+  ///   that it inserts.
   /// - Complexity: O(hashed) if all added and removed objects were hashed; otherwise O(members).
   init(
     from old: Set<ManagedObject>, to new: Set<ManagedObject>, hashed: [ObjectIdentifier]?
@@ -63,8 +63,8 @@ struct MemberDifference {
         case (true, true), (false, false): continue
         }
       }
-      // All added objects have been found, because inserting an object into a set hashes it. If the
-      // differences account for the change in count, all removed objects have been found too.
+      // `added` is complete, because a set hashes every object that it inserts. `removed` is complete
+      // if `added` and `removed` together account for the change in the number of members.
       if new.count - old.count == added.count - removed.count { return }
     }
     added = new.filter { !old.contains($0) }

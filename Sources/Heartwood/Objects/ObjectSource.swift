@@ -28,8 +28,8 @@ protocol ObjectSource: AnyObject {
   /// Sets an unordered to-many relationship and its inverse.
   ///
   /// - Parameter hashed: The objects that were hashed while the set was being changed, or `nil` if
-  ///   they are unknown. Inserting an object into a set hashes it, so no other object can have been
-  ///   added.
+  ///   they are unknown. Only these objects can have been added, because a set hashes every object
+  ///   that it inserts.
   func relate(
     _ object: ManagedObject, _ property: PropertyDescription, to members: Set<ManagedObject>,
     hashed: [ObjectIdentifier]?)

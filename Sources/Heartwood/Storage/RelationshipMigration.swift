@@ -153,8 +153,8 @@ struct RelationshipMigration {
     guard let name = old.ends?.keyspace, step.stored.relationshipKeyspaces.contains(name) else {
       return
     }
-    // Skip a keyspace that belongs to the inverse, which is a to-one relationship of the members.
-    // The entries in the keyspace are removed along with the inverse.
+    // If the inverse is a to-one relationship, this keyspace belongs to the inverse. Skip the
+    // keyspace, because its entries are removed when the inverse is removed.
     if case .toMany = old.kind, name.hasPrefix("edges.") { return }
     let entries = try keyspace(name)
     if case .toOne = old.kind {

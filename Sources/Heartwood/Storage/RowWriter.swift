@@ -311,8 +311,8 @@ final class RowWriter {
     guard key.bytes.count > Limits.maxKeyByteCount else {
       return try entries.withValue(key) { ObjectNumber(bits: try $0.number()) }
     }
-    // Compare the values in the rows, because several entries may have shortened keys that differ
-    // only in the object number.
+    // Compare the values in the rows. Long index keys are truncated, so the keys of several entries
+    // may differ only in the object number even if the values differ.
     var numbers: [ObjectNumber] = []
     let range = EntryRange(values(), ofAllIn: index)
     try entries.forEach(from: range.lower, upTo: range.upper) { key, value in

@@ -61,8 +61,8 @@ package struct AtomicFile: Sendable {
     guard try file.read(into: fields.bytes, at: 0) == fieldByteCount,
       bytes.load64(AtomicFileLayout.magic.offset) == magic
     else { throw damaged("The file has the wrong signature or is too short.") }
-    // If the file has another version, do not interpret its fields, because their layout is
-    // unknown. `check` rejects the file later.
+    // If the file has a different format version, do not interpret its fields, because their layout
+    // is unknown. `check` rejects the file later.
     let isKnown = bytes.load32(AtomicFileLayout.version.offset) == 1
     guard isKnown ? lengths(bytes).contains(count) : count <= Self.plainByteCount else {
       throw damaged("The counts in the file do not match its length.")

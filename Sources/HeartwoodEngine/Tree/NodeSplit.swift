@@ -18,8 +18,9 @@ struct NodeSplit {
   /// Divides `entries`, or returns `nil` if no division results in two nodes that fit in their
   /// pages.
   ///
-  /// The entries of an intact page can always be divided. A new key without the node's prefix sorts
-  /// before or after all other keys, so it can be stored in a separate node.
+  /// The result is never `nil` for an intact page. A new key that lacks the node's prefix would
+  /// shorten the prefix and so enlarge the other entries. However, such a key sorts before or after
+  /// all of them, so it can be stored in a node of its own.
   ///
   /// - Parameter keyOrder: The result of ``NodeSearch/prefixOrder(_:_:)`` for the new key.
   init?(_ entries: NodeRebuild, edge: Edge, keyOrder: Int, pageByteCount: Int) {
