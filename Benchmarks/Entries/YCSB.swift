@@ -11,7 +11,7 @@ enum YCSBMix: Sendable {
     }
   }
 
-  /// The difference between the first entry numbers that two successive workloads insert.
+  /// The distance between the first entry numbers inserted by two successive workloads.
   ///
   /// This gap ensures that each workload inserts new entries.
   static let insertGap = 1 << 32

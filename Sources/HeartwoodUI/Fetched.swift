@@ -97,7 +97,7 @@
     }
   }
 
-  /// An owner of the results controller that a view uses for as long as the view exists.
+  /// An object that retains a view's results controller for as long as the view exists.
   @MainActor final class FetchedList<M: ManagedObject> {
     private var controller: FetchedResultsController<M>?
     private var id: AnyHashable?

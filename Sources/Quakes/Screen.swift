@@ -48,7 +48,7 @@ final class Screen {
     let source = DispatchSource.makeReadSource(fileDescriptor: 0)
     source.setEventHandler {
       var byte: UInt8 = 0
-      // If the read fails, the terminal was closed, so end.
+      // A failed read means that the terminal was closed, so end the program.
       guard read(0, &byte, 1) == 1 else { return handler(.ended) }
       handler(.key(byte))
     }

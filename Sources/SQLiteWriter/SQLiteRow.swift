@@ -13,7 +13,7 @@ package struct SQLiteRow: ~Copyable {
     let isRequired: Bool
   }
 
-  /// The reason why a row is rejected.
+  /// The reason for rejecting a row.
   enum Problem {
     case null
     case notANumber

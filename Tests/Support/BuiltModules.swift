@@ -2,7 +2,7 @@ import Foundation
 
 /// Locates the modules built with these tests, for test programs that are compiled at run time.
 package enum BuiltModules {
-  /// The directory of the modules, or `nil` if it is not next to the test bundle.
+  /// The directory that contains the modules, or `nil` if it is not next to the test bundle.
   package static let directory: String? = {
     let bundle = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }
     let directory = bundle?.bundleURL.deletingLastPathComponent() ?? Bundle.main.bundleURL
@@ -11,7 +11,8 @@ package enum BuiltModules {
     return FileManager.default.fileExists(atPath: module) ? modules : nil
   }()
 
-  /// Returns the object files of both modules, except those left over from deleted sources.
+  /// Returns the object files of `Heartwood` and `HeartwoodEngine`, except those left over from
+  /// deleted source files.
   package static func objects(in directory: String) throws -> [String] {
     let parent = URL(filePath: directory).deletingLastPathComponent()
     let package = URL(filePath: #filePath).appending(path: "../../..").standardized

@@ -44,7 +44,7 @@ package struct CallCounts: Equatable, Sendable {
 }
 
 extension CallCounts: CustomStringConvertible {
-  /// The counts that are not 0, each with its name.
+  /// The nonzero counts as text, each with its name.
   package var description: String {
     Self.all.filter { self[keyPath: $0.count] != 0 }
       .map { "\($0.name): \(self[keyPath: $0.count])" }.joined(separator: ", ")

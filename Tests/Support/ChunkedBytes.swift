@@ -2,8 +2,8 @@ import HeartwoodEngine
 
 /// The bytes of a file, as a value whose copies share unchanged chunks.
 ///
-/// After a crash, a file differs from its durable bytes in only a few sectors. Because chunks are
-/// small, only a few of them must be copied instead of the entire file.
+/// After a crash, a file differs from its durable bytes in only a few sectors. Only the chunks that
+/// contain these sectors are copied, not the entire file.
 struct ChunkedBytes {
   static let chunkByteCount = 8192
 

@@ -60,7 +60,7 @@ struct CrashDice {
     self.options = options
   }
 
-  /// Returns the length of the prefix that survives out of `count` ordered changes.
+  /// Returns how many of `count` ordered changes survive, counted from the first change.
   mutating func prefix(of count: Int) -> Int {
     switch mode {
     case .mostlyOld where generator.isTrue(in256: 160): 0

@@ -77,9 +77,8 @@ struct DirectoryHistory {
   /// Returns the names after a crash that keeps only those changes for which `keeps` returns
   /// `true`.
   ///
-  /// The argument of `keeps` is the index of a change.
-  ///
-  /// Changes that have become impossible are skipped.
+  /// The argument of `keeps` is the index of a change. A kept change is skipped if it is no longer
+  /// possible, for example because the file that it renames was never created.
   func kept(_ keeps: (Int) -> Bool) -> [String: DirectoryEntry] {
     var names = durable
     for (index, change) in changes.enumerated() where keeps(index) {
@@ -88,8 +87,8 @@ struct DirectoryHistory {
     return names
   }
 
-  /// Every file or directory that has a name in memory or on disk, or whose name an unsynced change
-  /// affects.
+  /// Every file or directory that has a name in memory or on disk, or is affected by an unsynced
+  /// change.
   var entries: [DirectoryEntry] {
     Array(durable.values) + Array(newest.values) + changes.map(\.entry)
   }

@@ -7,7 +7,7 @@ struct DiskContent {
     MemoryPath(""): DirectoryHistory()
   ]
   private var lastFile = 0
-  /// The number of changes to files so far, which is also used to number the changes.
+  /// The number of changes to files so far, which is also the sequence number of the latest change.
   private(set) var changeCount = 0
 
   // MARK: Names
@@ -37,7 +37,7 @@ struct DiskContent {
     }
   }
 
-  /// Creates an empty file in an existing directory and returns its number.
+  /// Creates an empty file in an existing directory and returns the file's number.
   mutating func createFile(_ location: MemoryPath) -> Int {
     lastFile += 1
     files[lastFile] = FileHistory()
@@ -167,7 +167,8 @@ struct DiskContent {
 
   /// Returns the bytes of a memory-mapped file after a crash, or `nil` if the file is lost.
   ///
-  /// The bytes are chosen at random: the content of the shared memory, zeros, or random bytes.
+  /// One of four outcomes is chosen at random: the file is lost, or it contains zeros, random
+  /// bytes, or the content of `memory`.
   private static func sharedFate(
     _ memory: ByteBlock, _ bytes: ChunkedBytes, _ dice: inout CrashDice
   ) -> ChunkedBytes? {

@@ -36,9 +36,9 @@ package struct FaultPlan: Sendable, Equatable {
   /// A Boolean value that indicates whether a failing sync marks the unsynced pages as clean
   /// without making them durable.
   package var dropsUnsynced = false
-  /// The number of the only read that fails, counted from 1, or `nil` if no read fails.
+  /// The number of the read that fails, counted from 1, or `nil` if no read fails.
   package var failingRead: Int?
-  /// The number of the only `open` call that fails, counted from 1, or `nil` if none fails.
+  /// The number of the `open` call that fails, counted from 1, or `nil` if none fails.
   package var failingOpen: Int?
 
   package init() { outcome = .powerOff }

@@ -4,7 +4,7 @@ import HeartwoodEngine
 struct FileChange {
   /// The sequence number of this change among all changes to the disk.
   let order: Int
-  /// The bytes that were written or, for a truncation, removed.
+  /// The range of bytes that were written or, for a truncation, removed.
   let range: Range<Int>
   /// The content of the page cache after the change, in complete sectors, starting at the sector
   /// that contains the first byte of `range`.
@@ -110,7 +110,7 @@ struct FileHistory {
     return shared.flatMap { byteCount <= $0.bytes.count ? $0 : nil }
   }
 
-  /// Returns the file as the next process finds it, with separate shared memory.
+  /// Returns the file as seen by the next process, with separate shared memory.
   func afterProcessDeath() -> FileHistory {
     var copy = self
     if let shared {
@@ -199,7 +199,7 @@ extension FileHistory {
   private struct SectorSurvivors {
     private var choices: [[Bool]]
 
-    /// - Parameter only: The index of the only change whose sectors are needed, or `nil` if the
+    /// - Parameter only: The index of the one change whose sectors are needed, or `nil` if the
     ///   sectors of all changes are needed.
     init(_ changes: [FileChange], _ dice: inout CrashDice, only: Int? = nil) {
       choices = []

@@ -16,8 +16,7 @@ package import HeartwoodEngine
 package struct ForkedProcess {
   package let identifier: pid_t
 
-  /// The function `fork`, looked up by name because the overlays of the C library do not provide
-  /// it.
+  /// The function `fork`, looked up by name because Swift's C library modules do not provide it.
   private static let call: @convention(c) () -> pid_t = {
     guard let symbol = dlsym(dlopen(nil, RTLD_NOW), "fork") else {
       preconditionFailure("the C library has no fork function")
@@ -85,7 +84,7 @@ package struct ForkedProcess {
 
 /// Returns the descriptors of this process that refer to files in a directory.
 ///
-/// - Parameter directory: The path of the directory, whose files are identified by device and inode
+/// - Parameter directory: The path of the directory. Its files are identified by device and inode
 ///   number.
 package func descriptors(openIn directory: String) -> [Int32] {
   var identities: Set<FileIdentity> = []

@@ -30,10 +30,10 @@ package enum LiveObjects {
   /// The first use of this property registers the check.
   private static let isChecked: Bool = atexit { LiveObjects.check() } == 0
 
-  /// Adds objects that must have been deallocated when the process ends.
+  /// Adds objects that must have been deallocated by the time the process ends.
   ///
-  /// The method does nothing in the process of an exit test, which ends while its objects are
-  /// alive.
+  /// In an exit test, the method does nothing, because the test's process ends while its objects
+  /// are still alive.
   package static func track<Object: AnyObject>(_ objects: some Sequence<Object>) {
     guard let test = Test.current?.id, isChecked else { return }
     let added = objects.map { Entry(object: $0, type: "\(type(of: $0))", test: "\(test)") }

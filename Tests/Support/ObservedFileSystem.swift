@@ -4,7 +4,7 @@ package import HeartwoodEngine
 ///
 /// Files cannot be watched through this file system, and touching a file wakes no other process.
 ///
-/// - Note: `@unchecked` because the hooks belong to the one thread that runs the test.
+/// - Note: `@unchecked` because only the thread that runs the test uses the hooks.
 package final class ObservedFileSystem: FileSystem, @unchecked Sendable {
   private let inner: any FileSystem
   /// The wrapper that has the hooks: the one on which `entering` was first called.
@@ -147,7 +147,7 @@ package final class ObservedFileSystem: FileSystem, @unchecked Sendable {
     try? LockOrder.asAnother { () throws(StorageError) in hook() }
   }
 
-  /// Calls the hook `onDemand` for space on the disk, and then for the user's quota.
+  /// Calls the hook `onDemand` for disk space, and then for the user's quota.
   fileprivate func demandSpace(_ path: String) throws(StorageError) {
     try ObservedFileSystem.run { () throws(StorageError) in
       try onDemand?(.space, path)

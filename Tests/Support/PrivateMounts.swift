@@ -21,8 +21,8 @@ package enum PrivateMounts {
     private static let mount = symbol("mount", as: MountCall.self)
     private static let unshare = symbol("unshare", as: UnshareCall.self)
 
-    // These values come from <sched.h> and <sys/mount.h>, which the overlays of the C library do
-    // not provide.
+    // These values come from <sched.h> and <sys/mount.h>. Swift's C library modules do not provide
+    // them.
     private static let newMounts: Int32 = 0x0002_0000
     private static let readOnly: UInt = 0x0001
     private static let remount: UInt = 0x0020
@@ -42,7 +42,7 @@ package enum PrivateMounts {
       mount?("none", path, "tmpfs", 0, "size=64m") == 0
     }
 
-    /// Mounts the directory `source` on a second path as well.
+    /// Also mounts the directory `source` at a second path.
     package static func mountDirectory(_ source: String, on path: String) -> Bool {
       mount?(source, path, nil, bind, nil) == 0
     }
@@ -65,7 +65,7 @@ package enum PrivateMounts {
       // Look up the symbols before forking, because a lookup in the child could wait for the
       // loader's lock forever.
       guard unshare != nil, mount != nil else { return false }
-      // Try this in a child process, because the calling thread must keep its mounts.
+      // Try this in a child process, because the calling thread's mounts must not change.
       return ForkedProcess { begin() ? 0 : 1 }.wait() == 0
     }()
   #else

@@ -9,8 +9,8 @@
 /// Counts the retains and the object allocations that a closure performs.
 ///
 /// The Swift runtime calls its retain and allocation functions through variables that it exports
-/// for instruments. The runtime checks these variables only while a flag is set. The probe sets the
-/// variables and the flag during a measurement.
+/// for profiling tools. The runtime checks these variables only while a flag is set. The probe sets
+/// the variables and the flag during a measurement.
 ///
 /// Run each measurement in its own process (an exit test).
 package enum RetainProbe {

@@ -28,7 +28,7 @@ package final class SimulatedDisk: FileSystem, @unchecked Sendable {
   private var isPowerOff = false
   /// The content at the time of the power cut.
   ///
-  /// After the cut, the code under test can still change memory that is shared between processes.
+  /// A copy is necessary because the code under test can still change shared memory after the cut.
   private var contentAtPowerCut: DiskContent?
 
   package let bootIdentity: UInt64?
@@ -80,8 +80,8 @@ package final class SimulatedDisk: FileSystem, @unchecked Sendable {
     case failure(StorageError.Kind)
     /// The locks of a process are invisible to other processes.
     case unseen
-    /// Closing any descriptor of a file releases all locks on the file, as with locks that belong
-    /// to a process.
+    /// Closing any descriptor of a file releases all locks on the file, as with POSIX locks, which
+    /// belong to a process.
     case lostWhenClosed
   }
 
@@ -92,7 +92,7 @@ package final class SimulatedDisk: FileSystem, @unchecked Sendable {
 
   /// The kinds of all numbered calls; the kind of call *n* is at index *n* - 1.
   package var calls: [FaultPlan.CallKind] { lock.withLock { history } }
-  /// The number of numbered calls so far.
+  /// The number of calls that have been numbered so far.
   package var callCount: Int { lock.withLock { history.count } }
   package var openFileCount: Int { lock.withLock { openCounts.count } }
 
@@ -148,8 +148,8 @@ package final class SimulatedDisk: FileSystem, @unchecked Sendable {
     lock.withLock { rebooted(content.crashed(choice)) }
   }
 
-  /// Returns the disk after each possible power cut, or `nil` if there are more than `limit`
-  /// states.
+  /// Returns all states of the disk that a power cut can leave, or `nil` if there are more than
+  /// `limit` of them.
   ///
   /// Writes are kept either completely or not at all, and changes to names are kept in order.
   ///

@@ -11,7 +11,7 @@ public struct Spawning: TestTrait, TestScoping {
   private static let executor = QueueExecutor("heartwood.tests.spawning")
   private static let turns = Turns()
 
-  /// Runs a test on the thread once only a few other tests are running on it.
+  /// Waits until only a few other exit tests are running, and then runs a test on the thread.
   public func provideScope(
     for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
   ) async throws {
@@ -30,7 +30,7 @@ extension Trait where Self == Spawning {
   public static var spawning: Spawning { Spawning() }
 }
 
-/// Limits the number of exit tests that run at the same time, because each uses a processor.
+/// Limits the number of exit tests that run at the same time, because each keeps a processor busy.
 private actor Turns {
   private var freeCount = 3
   private var waiting: [CheckedContinuation<Void, Never>] = []

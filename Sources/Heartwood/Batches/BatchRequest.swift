@@ -143,7 +143,7 @@ public struct BatchDeleteRequest<M: ManagedObject>: BatchRequest {
   public init(objectIDs: [ManagedObjectID]) { self.objectIDs = objectIDs }
 }
 
-/// A row in a batch request.
+/// A row that a batch request is inserting or updating.
 ///
 /// A closure can read and set the row's attributes without creating an object.
 public struct BatchRow<M: ManagedObject> {

@@ -8,7 +8,7 @@ final class ContextObserver {
   private var observations = NumberTable<ObjectObservation>()
   /// The objects that may have changed since observers read values from them.
   private var changed: Set<ManagedObject> = []
-  /// The last numbers of new objects that have been replaced by other objects (C-12).
+  /// The numbers that new objects had when they were replaced by other objects (C-12).
   private var replaced: Set<ObjectNumber> = []
   /// The summary of the context's changes as last reported to observers.
   ///
@@ -156,7 +156,8 @@ final class ContextObserver {
     if seen == nil { seen = summary }
   }
 
-  /// Notifies the context's observers of the properties that have changed.
+  /// Notifies observers of each property of the context that has changed since it was last
+  /// reported.
   func notifyOfContextChanges() {
     guard let before = seen else { return }
     let now = summary

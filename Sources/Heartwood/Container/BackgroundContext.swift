@@ -29,7 +29,7 @@ public actor BackgroundContext {
   private var lastCall = 0
 
   /// The calls that enclose the current task, innermost last, keyed by the identity of their
-  /// contexts.
+  /// background contexts.
   @TaskLocal private static var outerCalls: [ObjectIdentifier: [Int]] = [:]
 
   /// The executor that runs the actor's work.

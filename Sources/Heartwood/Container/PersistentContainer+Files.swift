@@ -7,8 +7,8 @@ extension PersistentContainer {
   /// try PersistentContainer.destroyStore(at: url)
   /// ```
   ///
-  /// Release all containers, contexts and objects of the store before calling this method. After a
-  /// crash, the store is either intact or gone.
+  /// Release all containers, contexts and objects of the store before calling this method. If a
+  /// crash interrupts the method, the store is afterwards either intact or gone.
   ///
   /// - Throws: `busy` if this or another process still has the store open after one second;
   ///   `notAStore` if the directory contains other files; `io`.
@@ -16,7 +16,8 @@ extension PersistentContainer {
 
   /// Moves a store to another URL on the same volume.
   ///
-  /// Object IDs and tokens stay valid. After a crash, the store is at one of the two URLs.
+  /// Object IDs and tokens stay valid. If a crash interrupts the method, the store is afterwards at
+  /// one of the two URLs.
   ///
   /// - Parameters:
   ///   - source: The URL of a store.

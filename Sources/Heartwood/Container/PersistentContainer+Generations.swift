@@ -6,8 +6,8 @@ public struct NamedGeneration: Hashable, Sendable {
   public let name: String
   /// A token for pinning contexts to the generation.
   public let token: QueryGenerationToken
-  /// The time of the generation's commit or, if it covers several stores, of the latest of their
-  /// commits.
+  /// The time of the commit that created the generation or, if the generation covers several
+  /// stores, the time of the latest of their commits.
   public let date: Date
 }
 
@@ -66,7 +66,7 @@ extension PersistentContainer {
   /// Contexts that are pinned to the generation remain pinned.
   ///
   /// - Throws: Any error from writing the store.
-  /// - Complexity: The method syncs twice.
+  /// - Complexity: At most two syncs for each store.
   public func releaseGeneration(_ name: String) throws {
     for attached in group.attachedStores { try attached.store.release(name) }
   }

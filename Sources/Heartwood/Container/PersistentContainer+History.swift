@@ -152,7 +152,7 @@ extension PersistentContainer {
     try keyspace.put(HistoryFormat.boundsKey, bounds.encoded)
   }
 
-  /// - Throws: `foreignStore` if the token covers none of the stores.
+  /// Throws `foreignStore` if the token covers none of the given stores.
   func requireOwn(
     _ token: PersistentHistoryToken, _ attachedStores: [StoreGroup.AttachedStore]
   ) throws {

@@ -2,11 +2,11 @@ extension PersistentContainer {
   /// Suspends the container's stores, and releases all pins and locks.
   ///
   /// Call this method before the system suspends the app, because some systems terminate an app
-  /// that is suspended while it holds a lock on a shared file. All saves are durable on return. The
-  /// call applies to all stores of the container, and to all containers in this process that use
-  /// these stores. Other processes are not affected. Until ``resume()`` is called, all reads and
-  /// writes of the stores throw `suspended`, and ``remoteChanges`` keeps waiting. Reading a fault
-  /// during this time sets ``ManagedObjectContext/faultError``.
+  /// that is suspended while it holds a lock on a shared file. When the method returns, all saves
+  /// are durable. The call applies to all stores of the container, and to all containers in this
+  /// process that use these stores. Other processes are not affected. Until ``resume()`` is called,
+  /// all reads and writes of the stores throw `suspended`, and ``remoteChanges`` keeps waiting.
+  /// Reading a fault during this time sets ``ManagedObjectContext/faultError``.
   ///
   /// Contexts keep their objects and unsaved changes. A pinned context loses its generation: at its
   /// first read after ``resume()``, it pins the newest generation, as with

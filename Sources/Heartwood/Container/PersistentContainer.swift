@@ -2,14 +2,14 @@ import Dispatch
 public import Foundation
 import Synchronization
 
-/// The options of a container.
+/// Options for a persistent container.
 public struct ContainerOptions: Sendable {
   /// A Boolean value that indicates whether the store is kept only in memory and freed with the
   /// container.
   public var isInMemory = false
   /// A Boolean value that indicates whether saves are recorded in the history.
   public var tracksHistory = true
-  /// The options of the store.
+  /// The options with which stores are opened.
   public var store = StoreOptions()
   /// The custom stages for migrations from earlier model versions, in order.
   public var stages: [MigrationStage] = []
@@ -48,8 +48,8 @@ public final class PersistentContainer: Sendable {
   /// Opens or creates a store, and migrates it to the model.
   ///
   /// A migration is one transaction, which is applied completely or not at all. If two processes
-  /// open the store for migration at the same time, the second process waits until the first has
-  /// migrated the store.
+  /// open a store that needs migration at the same time, the second process waits until the first
+  /// has migrated the store.
   ///
   /// - Parameters:
   ///   - url: The directory of the store.

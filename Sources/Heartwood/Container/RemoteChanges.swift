@@ -123,7 +123,7 @@ private final class CommitObservers: Sendable {
 
   private struct Content {
     var observedStores: [ObservedStore] = []
-    /// For each store with commits that the iterator has not yet received, the newest generation.
+    /// The newest generation of each store that has commits the iterator has not yet received.
     var newGenerations: [UUID: Generation] = [:]
   }
 

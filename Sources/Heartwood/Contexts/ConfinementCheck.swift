@@ -50,7 +50,7 @@ final class ConfinementCheck {
     depth += 1
   }
 
-  /// Ends the use of the context that the matching call to ``enter()`` began.
+  /// Ends the use that began with the matching call to ``enter()``.
   func leave() {
     depth -= 1
     if depth == 0 { user.store(0, ordering: .releasing) }

@@ -1,4 +1,4 @@
-/// A store context's fast paths, and counts of how often they were used.
+/// A switch for a store context's fast paths, and counts of how often they were used.
 ///
 /// Tests turn the fast paths off to check that the general paths produce the same results.
 package struct FastPaths {

@@ -1,9 +1,9 @@
 /// Keeps track of the row versions on which edits in child contexts are based (N-05).
 ///
 /// A context retains only objects with unsaved changes. While a child context edits an object, the
-/// parent may therefore release its own object and later read a newer version of the row. When the
-/// child is saved, the parent's object then records the version that the child had read, so that
-/// the save of the root context detects the conflict.
+/// parent may therefore release the corresponding object and later read a newer version of the row.
+/// When the child is saved, the parent's object then records the version that the child had read,
+/// so that the save of the root context detects the conflict.
 extension ManagedObjectContext {
   /// The unsaved edits that a parent's object has before a child's changes are pushed to it.
   struct EditState {
@@ -17,7 +17,7 @@ extension ManagedObjectContext {
     var values: [Int: StoredValue] = [:]
   }
 
-  /// Returns the unsaved edits to the object in this context that corresponds to a child's object.
+  /// Returns the unsaved edits to this context's counterpart of `object`, which belongs to a child.
   func editState(ofOriginalOf object: ManagedObject) -> EditState {
     guard let original = registeredObject(object.number), let changes = original.changes else {
       return EditState()
@@ -31,8 +31,8 @@ extension ManagedObjectContext {
     return state
   }
 
-  /// Records the row version and the values on which the edits pushed to one of the parent's
-  /// objects are based.
+  /// After edits to `object` have been pushed to `parent`, records the row version and the values
+  /// on which these edits are based.
   ///
   /// - Parameter state: The edits that the parent's object had before the push.
   func recordBase(
@@ -44,8 +44,8 @@ extension ManagedObjectContext {
     recordBase(of: object, in: original, state, object.baseValues)
   }
 
-  /// Records the version and values that the child had read for an object whose deletion was pushed
-  /// to the parent.
+  /// After the deletion of `object` has been pushed to the parent's `original`, records the row
+  /// version and the values that this context had read.
   func recordBase(
     ofDeleted object: ManagedObject, in original: ManagedObject, since state: EditState
   ) {
@@ -53,15 +53,15 @@ extension ManagedObjectContext {
     recordBase(of: object, in: original, state, storedBaseValues(of: object))
   }
 
-  /// Records the version and the values on which changes from this context are based, unless the
-  /// parent's object is based on the same or an older version.
+  /// Records in `original` the row version and the values on which this context's changes are
+  /// based, unless `original` was read from the same or an older version.
   private func recordBase(
     of object: ManagedObject, in original: ManagedObject, _ state: EditState,
     _ values: @autoclosure () -> [Int: StoredValue]
   ) {
     let version = object.baseVersion
-    // Record no base if the root context merges automatically, because it then keeps a child's
-    // edits just as it keeps its own.
+    // Record no base if the root context merges automatically. In that case, it keeps a child's
+    // edits during a merge, just as it keeps its own.
     guard version != 0, version < original.version, root.autoMerge == nil else { return }
     let changes = original.ownChanges
     var base = changes.earlierState ?? EarlierState(version: version)
@@ -94,8 +94,8 @@ extension ManagedObjectContext {
       } else if former == nil {
         continue
       }
-      // Reverting an edit may have discarded its base. Log each changed object's former base, so
-      // that it can be restored again.
+      // Reverting the steps may have discarded an object's base. Log the former base once for each
+      // object, so that it can be restored when this undo or redo is itself reverted.
       if recorded.insert(object).inserted { undoLog?.record(.base(object, former)) }
     }
   }
@@ -142,7 +142,7 @@ extension ManagedObjectContext {
   ) {
     for child in children {
       guard let context = child.context else { continue }
-      // An object that was new in the parent has no version yet.
+      // The version is 0 if the object was new in the parent when this child read it.
       if let object = context.registeredObject(number), !object.isFault,
         object.version == former || object.version == 0
       {

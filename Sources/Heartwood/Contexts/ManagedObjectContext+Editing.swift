@@ -87,8 +87,9 @@ extension ManagedObjectContext {
         clearing.insert(ClearedRelationship(object, property))
       }
     case .noAction, .deny:
-      // Remove references to an unsaved object even if the rule is `noAction` or `deny`, because
-      // such an object never gets a row. References to a saved object stay in place.
+      // Remove references to an object that was never saved, even if the rule is `noAction` or
+      // `deny`, because the object will never have a row. References to a saved object stay in
+      // place.
       if object.isInserted { unrelate(object, property) }
     case .nullify: unrelate(object, property)
     }
@@ -172,7 +173,7 @@ extension ManagedObjectContext {
   /// If no changes remain, the object is treated as unchanged: fetches return it with its stored
   /// values, and saves skip it (C-05).
   ///
-  /// - Returns: Whether the object is now unchanged.
+  /// - Returns: `true` if the object was marked as updated and no changes remain.
   /// - Complexity: O(properties that were set).
   func discardNoOpEdits(of object: ManagedObject) -> Bool {
     guard object.isUpdated, let entity = object.entityDescription else { return false }

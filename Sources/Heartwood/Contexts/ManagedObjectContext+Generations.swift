@@ -59,7 +59,8 @@ extension ManagedObjectContext {
   ///   `foreignStore` if the generation belongs to none of the container's stores; `childContext`
   ///   if this is a child context; `autoMergeNeedsCurrentGeneration` if the context merges
   ///   automatically and `token` is a fixed generation.
-  /// - Complexity: Takes one lock for each store whose generation this process has not pinned yet.
+  /// - Complexity: Takes one lock for each store in which this process has not yet pinned the
+  ///   generation.
   public func setQueryGenerationFrom(_ token: QueryGenerationToken?) throws {
     confinement?.enter()
     defer { confinement?.leave() }
@@ -91,7 +92,7 @@ extension ManagedObjectContext {
 
   /// A Boolean value that indicates whether the context is pinned to a generation.
   ///
-  /// A child context is pinned if its topmost parent is pinned.
+  /// A child context is pinned if its topmost ancestor is pinned.
   var isPinned: Bool {
     if let parent { return parent.isPinned }
     if case .at = pin { return true }
@@ -183,7 +184,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Makes a pinned context move its pin to the newest generation at the next read.
+  /// If the context is pinned, makes it pin the newest generation at its next read.
   func advance() {
     for storeContext in rootContext.storeContexts {
       if case .at = storeContext.pin { storeContext.pin = .atNextRead }
@@ -226,8 +227,8 @@ extension ManagedObjectContext {
 
   /// Runs `body` in a transaction on the newest generation.
   ///
-  /// The store must still have the model that this context uses. In a migration stage, `body` runs
-  /// in a savepoint of the stage's transaction instead.
+  /// The store must still have the model that this context uses. In a migration stage or an import,
+  /// `body` runs in a savepoint of the enclosing transaction instead.
   ///
   /// - Returns: The generation created by the transaction.
   /// - Throws: The error that `body` throws; `incompatibleSchema` if the store's model has changed;

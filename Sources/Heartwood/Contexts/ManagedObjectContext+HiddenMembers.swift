@@ -1,6 +1,7 @@
 /// The relationships of deleted objects, as stored in one generation.
 struct StoredRelations {
-  /// The generation that contains the relationships, or `nil` if nothing has been read.
+  /// The generation that contains the relationships, or `nil` if nothing has been read from the
+  /// store.
   var generation: Generation?
   /// The numbers of the related objects, keyed by the number of the deleted object.
   var related: [ObjectNumber: [ObjectNumber]] = [:]
@@ -9,7 +10,7 @@ struct StoredRelations {
 /// Hides deleted objects from relationships until the deletions have been saved.
 extension ManagedObjectContext {
   /// Returns the unchanged objects whose stored relationships still contain an object that this
-  /// context deleted.
+  /// context has deleted.
   ///
   /// In memory, the relationships of the returned objects omit the deleted object. Predicates must
   /// therefore be evaluated on the returned objects instead of their rows. The returned objects are
@@ -61,8 +62,8 @@ extension ManagedObjectContext {
     return numbers
   }
 
-  /// Returns the number of a to-one relationship's target as recorded in the store or the parent,
-  /// or an empty array if there is no target.
+  /// Returns an array that contains only the number of a to-one relationship's target, as recorded
+  /// in the store or in the parent. The array is empty if there is no target.
   private func storedTarget(
     of object: ManagedObject, _ property: PropertyDescription, _ view: StoreView?
   ) throws -> [ObjectNumber] {
@@ -91,8 +92,8 @@ extension ManagedObjectContext {
     return hidesDeletedObjects(inverseOf: inverse)
   }
 
-  /// Returns whether a relationship's delete rule makes its inverse omit objects that were deleted
-  /// in this context.
+  /// Returns whether the delete rule of `property` causes the inverse relationship to omit objects
+  /// that were deleted in this context.
   private func hidesDeletedObjects(inverseOf property: PropertyDescription) -> Bool {
     switch property.options.deleteRule ?? .nullify {
     case .nullify, .cascade: true

@@ -90,7 +90,7 @@ extension ManagedObjectContext {
     let before = object.changes
     object.changes = nil
     if object.keptValues != nil { object.discardKeptValuesIfSet() }
-    // Look up the entity again, because the object may have belonged to a context with another
+    // Look up the entity again, because the object may have belonged to a context with a different
     // model.
     if object.number.bits != 0 { object.entityDescription = nil }
     let entity = entity(of: object)

@@ -25,8 +25,8 @@ extension ManagedObjectContext {
       return try isStored(member)
     }
 
-    /// Returns whether this context's unsaved addition or removal of `member` has also been made
-    /// and saved by another context.
+    /// Returns whether this context has an unsaved addition or removal of `member` that another
+    /// context has also made and saved.
     func isSharedChange(_ member: ManagedObject) throws -> Bool {
       guard let changes else { return false }
       return changes.added.contains(member)

@@ -20,8 +20,8 @@ extension ManagedObjectContext {
 
   /// Copies the values of the parent's object to the corresponding object in this context.
   ///
-  /// - Returns: `false` if the parent has no such object, or if the object is deleted in the
-  ///   parent.
+  /// - Returns: `false` if the parent has no such object, or if that object is deleted or has no
+  ///   row.
   func fill(_ object: ManagedObject, from parent: ManagedObjectContext) -> Bool {
     guard let original = parent.existingObject(object.number) else { return false }
     if original.isFault { parent.fire(original) }
@@ -147,10 +147,10 @@ extension ManagedObjectContext {
       pushMembers(of: object, to: parent, lists, &refusesTarget)
     }
     for (object, state) in zip(changed, states) { recordBase(of: object, in: parent, since: state) }
-    // Push all references before deleting any object, because one deletion may cascade to others.
+    // Push the references of all deleted objects first, because one deletion may cascade to others.
     for object in deleted.all { pushOneWayReferences(of: object, to: parent) }
     let originals = deleted.all.map { object in
-      // Do not delete an object that was only missing when this context read it.
+      // Skip an object that is treated as deleted only because its row was missing.
       object.isInaccessible ? nil : parent.existingObject(object.number)
     }
     for (object, (original, state)) in zip(deleted.all, zip(originals, statesOfDeleted)) {
@@ -165,8 +165,8 @@ extension ManagedObjectContext {
     }
     for object in changed {
       object.state.subtract([.inserted, .updated])
-      // An object that is still a fault was edited while its row was missing. Load its other values
-      // when it is next read.
+      // An object that is still a fault was edited while its row was missing. Discard its edits,
+      // which have been pushed, so that the next read loads all of its values.
       guard !object.isFault else {
         turnIntoFault(object)
         continue
@@ -249,7 +249,7 @@ extension ManagedObjectContext {
     if isNew, original.keptValues != nil { original.setHooks(.writing) }
   }
 
-  /// Adds, removes and reorders the members of the parent's object to match this context's object.
+  /// Merges an object's changes to relationship members into the parent's object.
   ///
   /// - Parameters:
   ///   - lists: The members that the changed ordered relationships had in the parent before the
@@ -293,11 +293,11 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Copies a deleted object's changed references, if they have no inverse, to the corresponding
-  /// object in the parent.
+  /// Copies a deleted object's changed one-way references (those without an inverse) to the
+  /// corresponding object in the parent.
   ///
-  /// Deleting the parent's object then applies delete rules only to the child object's targets. If
-  /// the parent has also changed a reference, the rule applies to the parent's target.
+  /// When the parent's object is deleted, delete rules then apply to the targets set in this
+  /// context. A reference that the parent has also changed keeps the parent's target.
   private func pushOneWayReferences(of object: ManagedObject, to parent: ManagedObjectContext) {
     guard !object.isInaccessible, let entity = object.entityDescription,
       let originals = object.changes?.originals, !originals.isEmpty,

@@ -214,8 +214,8 @@ extension ManagedObjectContext {
   /// Removes all objects and changes from the context.
   ///
   /// Objects that the program still references no longer belong to a context. These objects keep
-  /// their loaded attributes, but lose their related objects. The properties of a fault then have
-  /// their initial values.
+  /// their loaded attributes, but lose their related objects. If an object was a fault, its
+  /// properties now have their initial values.
   public func reset() {
     confinement?.enter()
     defer { confinement?.leave() }
@@ -358,8 +358,8 @@ extension ManagedObjectContext: ObjectSource {
       undoLog.recordValue(of: object, property, isFirst: isFirstChange(of: object, property))
     }
     if object.isInserted {
-      // Count the changes to a new object only during a save, which may have to call `willSave`
-      // again.
+      // Count the changes to a new object only during a save, which uses the count to decide
+      // whether to call `willSave` again.
       if object.state.contains(.willSaveCalled) { object.ownChanges.count += 1 }
       if isFollowed { notifyFollowers(of: object, isRefreshed: false) }
       return

@@ -15,8 +15,8 @@ extension ManagedObjectContext {
       return isHidden && forgets(target, object, property) ? nil : target
     case .number(let bits):
       guard let target = self.object(ObjectNumber(bits: bits)) else { return nil }
-      // Keep the stored number, so that the target becomes visible again if its deletion is
-      // reverted.
+      // Hide a target that was deleted here, but keep its number, so that the target becomes
+      // visible again if its deletion is reverted.
       if !deleted.isEmpty, forgets(target, object, property) { return nil }
       object.setTarget(.object(target), property)
       return target
@@ -63,7 +63,7 @@ extension ManagedObjectContext {
     var changes = object.changes?.members[property.slot]
     if let edit = changes, !object.isInserted {
       // Omit changes that other contexts have also made, because the loaded members already reflect
-      // them. Members from an older generation do not reflect the changes of other contexts.
+      // them. If the members come from an older generation, keep all changes.
       if !isPinnedToThePast {
         changes = edit.without(theirs: Set(members.map(\.number))) {
           undoLog?.forget($0, of: object, property)
@@ -226,7 +226,7 @@ extension ManagedObjectContext {
     object.notifyIfObserved(property)
   }
 
-  /// Removes an object from another object's side of a relationship.
+  /// Removes `object` from the inverse of `property` in the related object `other`.
   func detach(
     _ object: ManagedObject, from other: ManagedObject, _ property: PropertyDescription
   ) {
@@ -246,10 +246,9 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Adds an object to another object's side of a relationship.
+  /// Adds `object` to the inverse of `property` in the related object `other`.
   ///
-  /// If the other object can refer to only one object, its previous reference and the inverse of
-  /// that reference are removed.
+  /// If the inverse is a to-one relationship, `other` is first detached from its previous target.
   func attach(
     _ object: ManagedObject, to other: ManagedObject, _ property: PropertyDescription
   ) {
@@ -302,7 +301,7 @@ extension ManagedObjectContext {
     if property.isOrdered, !object.hasMembers(property),
       object.changes?.members[property.slot]?.removed.contains(member) == true
     {
-      // Load the list, because only a loaded list shows that the member has moved to the end.
+      // Load the list, so that re-adding the removed member is recorded as a move to the end.
       _ = loadedMembers(of: object, property)
     }
     recordMemberChange(of: object, property) { $0.add(member) }

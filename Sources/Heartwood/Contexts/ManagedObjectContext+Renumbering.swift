@@ -41,8 +41,8 @@ extension ManagedObjectContext {
     return replacedObjects
   }
 
-  /// Removes any fault that was created for an unused number, so that an object can take the
-  /// number.
+  /// Removes the fault, if any, that a lookup has created for an unused number, so that the number
+  /// can be assigned to another object.
   func dismissFault(_ number: ObjectNumber) {
     guard let fault = registered[number]?.takeUnretainedValue() else { return }
     deleted.remove(fault)

@@ -1,9 +1,9 @@
 /// Rereads member lists that were loaded before one of their members was read.
 ///
-/// A fetch rereads unchanged objects, but not their related objects with unsaved changes (F-09).
-/// The member list of a related object may therefore lack objects that refer to it, or contain
-/// objects that do not. Before one of those objects is added or removed, the context rereads the
-/// list, so that the edit is recorded on both sides of the relationship.
+/// A fetch rereads unchanged objects, but not related objects that have unsaved changes (F-09). The
+/// member list of such a related object may therefore lack objects that refer to it, or contain
+/// objects that no longer do. Before one of those objects is added or removed, the context rereads
+/// the list, so that the edit is recorded on both sides of the relationship.
 extension ManagedObjectContext {
   /// Returns whether `object` may have been read earlier than `member`.
   func isOlder(_ object: ManagedObject, than member: ManagedObject) -> Bool {

@@ -7,8 +7,8 @@ import Foundation
 /// contexts, which are created on first use.
 ///
 /// Each public method of a context first dispatches the call to one store context or to all of
-/// them. `otherStoreContext` returns the store context for a class, ID or object. The rest of the
-/// method therefore handles one store. The only cost of this dispatch is the lookup.
+/// them, so the rest of the method handles only one store. `otherStoreContext` looks up the store
+/// context for a class, ID or object. This lookup is the only cost of the dispatch.
 extension ManagedObjectContext {
   /// The root context, which the program uses.
   ///
@@ -19,7 +19,7 @@ extension ManagedObjectContext {
   /// context.
   var storeContexts: [ManagedObjectContext] { [self] + otherStoreContexts }
 
-  /// Returns the store context of a store, creating it if necessary.
+  /// Returns the store context for a store, creating it if necessary.
   func storeContext(of attached: StoreGroup.AttachedStore) -> ManagedObjectContext {
     if let known = storeContexts.first(where: { $0.model === attached.model }) { return known }
     let storeContext = ManagedObjectContext(
@@ -166,7 +166,8 @@ extension ManagedObjectContext {
       (storeContext(of: attached), try StoreView(snapshot, attached.model))
     }
     for attached in group.attachedStores { _ = storeContext(of: attached) }
-    // Discard loaded members, because they may come from a generation newer than the pinned one.
+    // Mark loaded members as stale, because they may come from a generation newer than the pinned
+    // one.
     for storeContext in storeContexts {
       storeContext.upToDate = nil
       for object in storeContext.allRegistered() { object.state.insert(.membersMayBeStale) }

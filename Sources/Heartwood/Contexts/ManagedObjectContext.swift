@@ -25,8 +25,8 @@ public final class ManagedObjectContext {
   /// The store contexts of all stores except the first, created on first use.
   @exclusivity(unchecked) var otherStoreContexts: [ManagedObjectContext] = []
   @exclusivity(unchecked) var children: [Child] = []
-  /// The check that detects when two threads use the context, its parents or its children at once,
-  /// or `nil` if the check is off.
+  /// The check that detects when two threads use the context, its parents or its children at the
+  /// same time, or `nil` if the check is off.
   let confinement: ConfinementCheck?
   /// The name of the context in the log and in the history.
   public var name: String?
@@ -84,7 +84,7 @@ public final class ManagedObjectContext {
   /// Some of these objects may no longer be marked as deleted.
   var missing: Set<ObjectNumber> = []
   /// The indexes over objects with unsaved changes, one for each unique attribute that has been
-  /// looked up.
+  /// used in a lookup.
   @exclusivity(unchecked) var pendingValues: [PendingValues] = []
   /// The unchanged objects that the next save checks for conflicts.
   var watched: Set<ManagedObject> = []
@@ -153,7 +153,7 @@ public final class ManagedObjectContext {
   public var generationAfterSave = GenerationAfterSave.advance
   /// The objects whose deletion is in progress.
   ///
-  /// This set stops cyclic cascades.
+  /// The set ensures that a cyclic cascade ends.
   var isDeleting: Set<ObjectIdentifier> = []
   /// The relationships that are about to be cleared in one step because the objects that own them
   /// are being deleted.

@@ -17,7 +17,7 @@ struct PendingValues {
   private var inserted = ObjectList.Cursor()
   private var updated = ObjectList.Cursor()
 
-  /// The number of entries that the index may contain in addition to two for each changed object.
+  /// The number of entries that the index may contain beyond two per changed object.
   ///
   /// An index with more entries is rebuilt.
   private static let maxSpareCount = 64

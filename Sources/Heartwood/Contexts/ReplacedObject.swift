@@ -76,7 +76,8 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Redirects an object's relationships from objects that leave the context to their successors.
+  /// Redirects an object's relationships from objects that are leaving the context to the
+  /// successors of these objects.
   private func redirect(_ object: ManagedObject, _ successors: [ManagedObject: ManagedObject]) {
     for property in object.entityDescription?.relationships ?? [] {
       if property.isReference {

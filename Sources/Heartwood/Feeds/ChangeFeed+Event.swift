@@ -27,12 +27,13 @@ extension ChangeFeed {
     public let changedProperties: Set<String>
     /// The values in the generation that the feed previously read.
     ///
-    /// The property is `nil` if the object did not exist there, if that generation is unknown, or
-    /// if the feed omits these values.
+    /// The property is `nil` if the object did not exist in that generation, if the generation is
+    /// unknown, or if the feed omits these values.
     public internal(set) var before: Values?
     /// The values in ``generation``.
     ///
-    /// The property is `nil` if the object does not exist there, or if the feed omits these values.
+    /// The property is `nil` if the object does not exist in that generation, or if the feed omits
+    /// these values.
     public internal(set) var after: Values?
     /// The author of the transaction, or `nil` if none was set.
     public let author: String?

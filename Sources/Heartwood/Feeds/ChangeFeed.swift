@@ -188,7 +188,8 @@ public struct ChangeFeed: AsyncSequence, Sendable {
         switch try available() {
         case .event(let event): return event
         case .nothing:
-          // Read the stores once more after the last commit notification.
+          // When the commit notifications have ended, read the stores once more before leaving the
+          // loop.
           if hasAllCommits { break loop }
           hasAllCommits = await commits.next(isolation: actor) == nil
         case .suspended:

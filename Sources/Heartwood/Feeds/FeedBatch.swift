@@ -10,7 +10,7 @@ struct FeedBatch {
     var values: AppliedValues
   }
 
-  /// An object, its last new event, and the change that the event makes.
+  /// An object, its last new event, and the resulting change to the object's row.
   private struct Work {
     let subject: FeedSubject
     let event: FeedElement
@@ -89,10 +89,10 @@ struct FeedBatch {
 
   // MARK: Errors
 
-  /// Returns the failure that reports an object graph error.
+  /// Converts an object graph error into a failure that names an event.
   ///
   /// The failure names the event about the affected object. If that object has no event, for
-  /// example because only related objects have events, the failure names all events.
+  /// example because only related objects have events, the failure names the first and last events.
   private func failure(
     _ error: ObjectGraphError, _ elements: ArraySlice<FeedElement>
   ) -> FeedFailure {
@@ -136,10 +136,11 @@ struct FeedBatch {
     return number
   }
 
-  /// Returns the change to an object, or `nil` if the object was deleted in this store and the
-  /// merge policy keeps the deletion.
+  /// Returns the change to the object that corresponds to `subject`, or `nil` if that object was
+  /// deleted in this store and the merge policy keeps the deletion.
   ///
-  /// If an object is neither known nor found by a unique attribute, the method inserts it.
+  /// If the source's object is neither known nor found by a unique attribute, the method inserts a
+  /// new object.
   private mutating func change(
     _ subject: FeedSubject, _ event: FeedElement, _ entity: EntityDescription, _ values: FeedValues
   ) throws -> RowChange? {
@@ -167,8 +168,8 @@ struct FeedBatch {
     return try insert(subject, entity)
   }
 
-  /// Returns the number of an object with one of the given unique values, unless that object
-  /// already corresponds to another object in the source.
+  /// Returns the number of an object that has one of the given unique values and does not
+  /// correspond to another object in the source, or `nil` if there is none.
   private mutating func find(
     _ subject: FeedSubject, _ entity: EntityDescription,
     _ values: [(property: PropertyDescription, value: StoredValue)]
@@ -195,8 +196,8 @@ struct FeedBatch {
     return try run.changes.owner(index, [value], key, [:])?.number
   }
 
-  /// Returns the number of the object with the given key, unless that object corresponds to another
-  /// object in the source.
+  /// Returns the number of the object with the given key, or `nil` if there is none or if it
+  /// corresponds to another object in the source.
   private mutating func find(
     _ subject: FeedSubject, _ entity: EntityDescription, _ key: StoredValue?
   ) throws -> ObjectNumber? {
@@ -231,7 +232,8 @@ struct FeedBatch {
 
   // MARK: Values
 
-  /// Sets those attributes of an object for which the merge policy prefers the event's values.
+  /// Sets an object's attributes to the event's values, except where the merge policy prefers the
+  /// values in this store.
   private mutating func merge(_ work: Work) throws {
     let (change, storage) = (work.change, work.change.storage)
     let known = counterparts[work.subject]?.values
@@ -246,7 +248,8 @@ struct FeedBatch {
         !before.isIdentical(to: value), known?.contains(number, before) != true
       else { continue }
       edited.insert(property.slot)
-      // If the source has not changed the value, keep this store's edit.
+      // Keep this store's edit if the source has not changed the value, or if the policy prefers
+      // the store's values.
       if known?.contains(number, value) == true || policy == .storeTrump {
         kept.insert(property.slot)
       }

@@ -12,7 +12,8 @@ final class FeedPlans: @unchecked Sendable {
 
   init(_ schemas: [Schema.Content]) { self.schemas = schemas }
 
-  /// Returns a decoder's plan for the entity with the given name, or `nil` if there is none.
+  /// Returns the import plan for the entity with the given name from a decoder's `userInfo`, or
+  /// `nil` if there is none.
   static func plan(_ name: String, of decoder: any Decoder) throws -> ImportPlan? {
     try (decoder.userInfo[key] as? FeedPlans)?.plan(name)
   }
@@ -59,13 +60,13 @@ struct FeedElement: Decodable {
   let entity: EntityDescription?
   /// The names of the changed properties, or `nil` if all properties are treated as changed.
   private(set) var changed: Set<String>?
-  /// The values, or `nil` if the object no longer existed.
+  /// The values, or `nil` if the object no longer existed in the event's generation.
   private(set) var values: FeedValues?
 
   /// Adds the changes from an earlier event about the same object.
   ///
-  /// An event alone is incomplete, because it contains only the to-many relationships that its
-  /// transaction changed.
+  /// Without these changes, the event would be incomplete, because it contains only the to-many
+  /// relationships that its own transaction changed.
   mutating func complete(from earlier: FeedElement) {
     values?.add(earlier.values?.targets ?? [])
     changed = changed.flatMap { own in earlier.changed.map { own.union($0) } }

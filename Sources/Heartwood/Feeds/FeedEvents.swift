@@ -83,8 +83,8 @@ struct FeedEvents {
     switch element.operation {
     case .existing, .complete:
       // Events for existing objects contain the number of the transaction that was newest when the
-      // feed began. If the source was restored from a backup, this number may be lower, but the
-      // time is later.
+      // feed began. If the source has since been restored from a backup, this number may have
+      // decreased. In that case, recognise a new event by its later time.
       guard element.transaction >= known.transaction || element.time > known.time else {
         return false
       }

@@ -9,8 +9,8 @@ package struct FeedReader {
   private let group: StoreGroup
   private let values: ChangeFeed.IncludedValues
   private var stores: [StoreFeed] = []
-  /// The index of the store whose current transaction or snapshot of existing objects has been only
-  /// partly returned.
+  /// The index of the store of which only part of a transaction, or of the existing objects, has
+  /// been returned so far, or `nil` if there is none.
   private var current: Int?
 
   /// Creates a reader.

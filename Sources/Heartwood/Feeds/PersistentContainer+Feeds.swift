@@ -13,9 +13,10 @@ extension PersistentContainer {
   ///   - values: The values that the events contain.
   /// - Throws: `foreignStore` if a token belongs to other stores; `historyExpired` if transactions
   ///   after the token have been deleted and the consumer is new; any error from writing the store.
-  /// - Complexity: For each event, the feed looks up the object in each generation whose values are
-  ///   included, and looks up each related object once. The feed keeps at most about 1,000 changes
-  ///   in memory, even if a transaction has more changes.
+  /// - Complexity: For each event, the feed looks up the object once for the values before the
+  ///   change and once for the values after it, if these values are included. It also looks up each
+  ///   related object once. The feed keeps at most about 1,000 changes in memory, even if a
+  ///   transaction has more changes.
   public func changeFeed(
     from start: ChangeFeed.Start = .now, consumer: String? = nil,
     values: ChangeFeed.IncludedValues = .after

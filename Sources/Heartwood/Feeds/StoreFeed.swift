@@ -184,8 +184,8 @@ struct StoreFeed {
   private mutating func readChanges() throws {
     let view = try newestView()
     var cursor = try HistoryCursor(view.snapshot, after: position)
-    // Set the position now, so that later transactions that are deleted before they have been read
-    // are reported as missing.
+    // Set the position now. If later transactions are deleted before they have been read, they are
+    // then reported as missing.
     let start = position ?? cursor.position
     position = start
     guard cursor.newest > start.sequence else {
@@ -205,7 +205,8 @@ struct StoreFeed {
     previous = values.includesBefore ? state.view : nil
   }
 
-  /// Returns the next change to an object whose class is known, skipping changes already returned.
+  /// Returns the next change to an object of a known class, skipping changes that have already been
+  /// returned.
   private mutating func nextChange(
     _ cursor: inout HistoryCursor
   ) throws -> HistoryCursor.Change? {
@@ -218,8 +219,8 @@ struct StoreFeed {
     return nil
   }
 
-  /// Returns a readable generation whose newest transaction is at the given position, or `nil` if
-  /// there is none.
+  /// Returns a view of the newest readable generation that ends with the transaction at `position`,
+  /// or `nil` if there is none.
   private func newestView(at position: HistoryPosition) throws -> FeedView? {
     for live in try attached.store.liveGenerations().reversed() {
       guard let snapshot = try? attached.store.snapshot(at: live.generation),

@@ -38,7 +38,7 @@ struct AccessPlanner {
   private static let entryCost = 0.3
   /// The cost of a row lookup by number.
   private static let lookupCost = 2.0
-  /// The share of rows that is assumed to meet a condition for which there is no estimate.
+  /// The assumed share of rows that meet a condition, if no estimate is available.
   private static let unknownShare = 0.4
   /// The number of index entries that can be read and looked up in less time than it takes to
   /// compare further paths.
@@ -145,7 +145,7 @@ struct AccessPlanner {
     /// Returns the paths that use a single index.
     ///
     /// One path reads rows in the order of their numbers. If reading rows in index order reduces
-    /// the amount of sorting, the result also contains paths that do so.
+    /// the amount of sorting, the result also contains paths that read them in this order.
     func paths(_ candidate: Candidate) -> [AccessPath] {
       let (use, count) = (candidate.use, candidate.count)
       let share = share(besides: use.slots)
@@ -158,7 +158,8 @@ struct AccessPlanner {
       }
       if plan.needsSorting, let order = plan.order, let direction = use.direction(of: order) {
         let needed = plan.limit.map { min(count, Double($0) / max(share, 1e-9)) } ?? count
-        // For entries before the offset, no rows are read.
+        // If the index entries alone determine which objects match, no rows are read before the
+        // offset.
         let rows = plan.isExpressed(by: use) ? max(0, needed - Double(plan.offset)) : needed
         let cost = needed * AccessPlanner.entryCost + rows * AccessPlanner.lookupCost
         paths.append(

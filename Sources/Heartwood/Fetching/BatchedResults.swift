@@ -52,7 +52,8 @@ final class ObjectBatches {
   /// The root context, which is retained because it owns the store context.
   private let rootContext: ManagedObjectContext
   let numbers: [ObjectNumber]
-  /// The generation of the fetch, or `nil` in a child context, which reads from its parent.
+  /// The generation from which the fetch read, or `nil` in a child context, which reads from its
+  /// parent.
   private let view: StoreView?
   private let size: Int
   /// The objects that had no rows at the time of the fetch, keyed by the temporary numbers that
@@ -88,7 +89,7 @@ final class ObjectBatches {
     return batch[position - start]
   }
 
-  /// Rereads the objects that are already loaded, as a fetch would.
+  /// Rereads the rows of the objects that are already loaded, as a fetch would.
   private func rereadLoadedObjects(_ numbers: ArraySlice<ObjectNumber>) {
     // If the generation can no longer be read, the objects keep their values.
     guard let view, view.isCurrent, !context.model.isRemoved else { return }

@@ -74,8 +74,7 @@ struct CandidateSelection {
 extension CandidateSelection {
   /// Returns whether the limit was reached in a group that precedes the candidate's group.
   ///
-  /// If the limit was reached earlier, neither this candidate nor any later candidate belongs to
-  /// the result.
+  /// If so, neither this candidate nor any later candidate belongs to the result.
   private mutating func isBehindLimit(_ candidate: Candidate) -> Bool {
     guard let leadingTermCount, let limit = plan.limit, let order = plan.order,
       let keys = candidate.keys

@@ -1,4 +1,4 @@
-/// An object that sorts index entries whose shortened keys do not determine their order.
+/// A sorter for index entries whose order is unknown because their keys were shortened.
 ///
 /// A shortened key contains only a prefix of the encoded values. Entries with the same prefix are
 /// adjacent, but not in order, so they are sorted by the values in their rows.

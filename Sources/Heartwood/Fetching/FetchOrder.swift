@@ -33,7 +33,7 @@ struct FetchOrder {
   /// from the request's paths.
   ///
   /// - Parameters:
-  ///   - search: The text search whose relevance determines the order if there are no descriptors.
+  ///   - search: The text search by whose relevance objects are sorted if there are no descriptors.
   ///   - section: The key by which objects are grouped, which takes precedence over the sort
   ///     descriptors.
   /// - Returns: `nil` unless all descriptors compare stored values.
@@ -219,8 +219,8 @@ extension SortDescriptor where Compared: ManagedObject {
   /// A function that compares two objects.
   ///
   /// A plain descriptor must sort objects in memory in the same order as a fetch that compares
-  /// stored values. Except for decimal numbers, `compare` cannot be used for such a descriptor. It
-  /// treats NaN as equal to every number and, on Darwin, sorts strings by locale.
+  /// stored values. Foundation's `compare` has this order only for decimal numbers: it treats NaN
+  /// as equal to every number and, on Darwin, sorts strings by locale.
   fileprivate var comparison: (Compared, Compared) -> ComparisonResult {
     // Use `compare` for decimal numbers, because their stored values are strings.
     guard isPlain, let keyPath,

@@ -45,8 +45,8 @@ struct FetchPlan {
     if let search { terms.append(search.term) }
     order = try FetchOrder(request, resolver, search, section: section)
     if let position = request.position {
-      // Throw if the request does not sort by stored values, because a position is valid only in
-      // such an order.
+      // A position is valid only in an order based on stored values, so throw if the request uses
+      // another order.
       guard let order else { throw FetchOrder.changed }
       let first = try request.firstSortKeyPath.map { try resolver.term(at: $0) }
       let number = renumbered.resolved(position.number)
@@ -98,7 +98,7 @@ struct FetchPlan {
   /// The entities that the conditions depend on, including the entity of the requested objects.
   var referencedEntities: [EntityDescription] { resolved.referencedEntities }
 
-  /// The objects that the conditions specify, identified by their numbers at planning time.
+  /// The objects mentioned in the conditions, identified by their numbers at planning time.
   var namedObjects: [ObjectNumber] { resolved.namedObjects }
 
   /// The number of variables that a scope needs for evaluating the conditions.
@@ -242,7 +242,8 @@ struct FetchPlan {
     return result
   }
 
-  /// Returns the indexes and reference lists that can narrow down the requested rows or order them.
+  /// Returns the indexes and reference lists that can be used to filter or order the requested
+  /// rows.
   func indexUses(_ model: StoreModel) -> [IndexUse] {
     let demands = demandsBySlot
     guard !demands.isEmpty || needsSorting else { return [] }

@@ -77,8 +77,8 @@ extension FetchOrder {
     guard let first, let value = position.values.first, !value.isNull, let term = terms.first else {
       return result
     }
-    // In descending order, objects with `nil` come last. Do not use a range for such an order,
-    // because the range would omit these objects.
+    // In descending order, objects with a `nil` value come last, but a range would omit them. Do
+    // not use a range if the attribute is optional.
     let isOptional =
       if case .attribute(_, let isOptional)? = first.property?.kind { isOptional } else { true }
     guard !term.isReversed || !isOptional else { return result }

@@ -29,7 +29,7 @@ public struct FetchRequest<M: ManagedObject> {
   public var fetchOffset: Int
   /// The number of objects that a batched result loads at a time, or 0 to use the default number.
   public var fetchBatchSize: Int
-  /// The relationships whose objects are loaded together with the fetched objects.
+  /// The relationships whose target objects are loaded together with the fetched objects.
   public var relationshipKeyPathsForPrefetching: [PartialKeyPath<M>] = []
   /// A Boolean value that indicates whether values are read together with the objects.
   ///

@@ -80,8 +80,8 @@ extension IndexUse {
 
   /// Creates an index use for the demands of a plan.
   ///
-  /// - Parameter needsDemands: Whether the index must satisfy a demand because the index's order
-  ///   alone is not useful.
+  /// - Parameter needsDemands: Whether the index must satisfy a demand. If `false`, an index that
+  ///   only orders the rows is also accepted.
   /// - Returns: `nil` if the index may lack requested objects or cannot be used.
   init?(
     _ index: IndexDescription, keyspace: String, _ demands: [Int: PropertyDemand],
@@ -170,7 +170,8 @@ extension IndexUse {
 
   /// Creates an index use that reads the lists of references to the given owners.
   ///
-  /// - Parameter isExact: Whether the owners alone express all of the plan's demands exactly.
+  /// - Parameter isExact: Whether restricting the rows to the given owners satisfies all of the
+  ///   plan's demands exactly.
   init(
     _ entity: EntityDescription, _ property: PropertyDescription, keyspace: String,
     _ owners: [StoredValue], isExact: Bool
@@ -221,8 +222,8 @@ extension IndexUse {
       }
       isBackwards = term.isReversed
     }
-    // Rows with equal sort values must be sorted by number, so the index must not order such rows
-    // by a further attribute.
+    // Rows with equal sort values must be sorted by number, so the index must not have a further
+    // attribute that would order them differently.
     guard rest.isEmpty, isBackwards ?? order.endsReversed == order.endsReversed else { return nil }
     return order.endsReversed
   }

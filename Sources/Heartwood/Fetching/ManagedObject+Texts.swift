@@ -7,7 +7,7 @@ extension ManagedObject {
   /// - Throws: `foreignObject` if the object is in no context; `unknownProperty` if the attribute
   ///   is not part of the index; `unsupportedPredicate` if there is no index or the query is too
   ///   large.
-  /// - Complexity: Splits the text into words.
+  /// - Complexity: O(n) for a text of n characters, which is split into words.
   public func highlights<Owner: ManagedObject>(
     of query: TextQuery, in attribute: PartialKeyPath<Owner>
   ) throws -> [Range<String.Index>] {
@@ -21,7 +21,7 @@ extension ManagedObject {
   ///   - attribute: An attribute of the text index.
   ///   - wordCount: The number of words in the returned text.
   /// - Throws: The same errors as ``highlights(of:in:)``.
-  /// - Complexity: Splits the text into words.
+  /// - Complexity: O(n) for a text of n characters, which is split into words.
   public func snippet<Owner: ManagedObject>(
     of query: TextQuery, in attribute: PartialKeyPath<Owner>, wordCount: Int = 20
   ) throws -> TextSnippet {

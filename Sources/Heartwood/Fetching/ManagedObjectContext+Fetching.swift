@@ -159,8 +159,7 @@ extension ManagedObjectContext {
     return areKnown ? [M](unchecked: found) : [M](found)
   }
 
-  /// Returns the objects in the order of a request whose sort descriptors compare objects in
-  /// memory.
+  /// Returns the objects sorted by the request's sort descriptors, which compare values in memory.
   func sorted<M: ManagedObject>(_ objects: [M], _ request: FetchRequest<M>) throws -> [M] {
     guard !request.includesPendingChanges, hasOwnChanges else { return request.sorted(objects) }
     // Compare the objects in a new context, which has no unsaved changes.

@@ -101,14 +101,14 @@ extension ManagedObjectContext {
     return []
   }
 
-  /// Returns the objects that have unsaved changes in this context and whose changed values match a
-  /// plan.
+  /// Returns the objects that were inserted or updated in this context and whose current values
+  /// match a plan.
   private func pendingCandidates(
     _ plan: FetchPlan, _ content: CandidateContent, _ scope: QueryScope
   ) throws -> [Candidate] {
     try (updated.all + inserted.all).compactMap { object in
       // An edited object is a fault only if it was edited while the pinned generation lacked its
-      // row. Load the object now, because it is treated as deleted if it still has no row.
+      // row. Load the object now. If it still has no row, it is treated as deleted.
       if object.isFault { fire(object) }
       // Check for changes again, because evaluating the conditions on other objects may have
       // discarded this object's edits.
@@ -202,7 +202,7 @@ extension ManagedObjectContext {
   /// The scope reads objects from their rows. If an object was changed in this context or a parent,
   /// or if its relationships omit objects deleted there, the scope reads it from memory instead.
   ///
-  /// - Parameter hiding: The objects whose relationships omit objects deleted in this context.
+  /// - Parameter hiding: The objects with relationships that omit objects deleted in this context.
   private func scope(
     _ plan: FetchPlan, _ view: StoreView?, countsChanges: Bool,
     hiding: [ObjectNumber: ManagedObject]

@@ -34,9 +34,10 @@ extension ManagedObjectContext {
           + "Unique(\\\(entity.name).\(property.name)), or fetch with a predicate.")
     }
     let wanted = try value.storedValue
-    // NaN does not equal any value, so no object matches.
+    // No object matches: unique indexes have no entries for `nil`, and NaN does not equal any
+    // value.
     if wanted.isNull || wanted.isNotANumber { return nil }
-    // Use a fetch for long strings, because their keys are shortened.
+    // Long strings are shortened in index keys, so find them with a fetch.
     guard !EntryKey.isShortened([wanted], isUnique: true) else {
       var request = FetchRequest<M>(limit: 1)
       request.predicate = QueryPredicate<M>(property, of: entity, is: wanted, Value.storageType)

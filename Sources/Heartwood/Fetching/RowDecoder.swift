@@ -57,8 +57,7 @@ private struct RowContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     try columns.value(name(key), key, in: node, codingPath)
   }
 
-  /// Returns the decoder of a composite attribute, or `nil` if the key does not name such an
-  /// attribute.
+  /// Returns a decoder for the composite attribute with the name `key`, or `nil` if there is none.
   private func composite(_ key: Key) -> RowDecoder? {
     guard columns.isComposite(name(key), in: node) else { return nil }
     return RowDecoder(

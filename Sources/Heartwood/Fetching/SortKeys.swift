@@ -62,7 +62,7 @@ extension FetchOrder {
     }
   }
 
-  /// Returns the positions of the given sort keys, in the order in which the keys sort.
+  /// Returns the indices of `keys`, arranged so that the keys at these indices are in order.
   ///
   /// If the values of the first term are numbers or dates, most comparisons involve only integers.
   func positions(of keys: [Keys]) -> [Int] {

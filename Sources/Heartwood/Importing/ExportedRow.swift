@@ -15,10 +15,11 @@ struct ExportedColumns {
     /// The key of the value in a nested object, or `nil` if the value is exported without a nested
     /// object.
     ///
-    /// A value without a key identifies an object only if its class has no other unique attribute.
+    /// A value without a key identifies an object only if the class of the object has no other
+    /// unique attribute.
     let key: ImportKey?
-    /// A Boolean value that indicates whether the related object may exist even if its value is
-    /// `nil`.
+    /// A Boolean value that indicates whether `attribute` can be `nil` even though there is a
+    /// related object.
     var omitsNull = false
   }
 

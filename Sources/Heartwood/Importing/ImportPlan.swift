@@ -68,8 +68,9 @@ final class ImportPlan: @unchecked Sendable {
 
   /// Returns the path to a property's value.
   ///
-  /// The result is the property's path in `keys`, an extension of its composite attribute's path,
-  /// or the property's name.
+  /// The result is the path that `keys` specifies for the property. If `keys` specifies a path only
+  /// for the composite attribute that contains the property, the result is that path followed by
+  /// the name of the element. Otherwise, the result is the property's name.
   private static func path(
     of property: PropertyDescription, _ keys: [String: String]
   ) -> [ImportKey] {
@@ -242,7 +243,7 @@ struct ImportedRow {
 }
 
 extension ImportedRow {
-  /// Returns the row's value for the unique attribute that identifies its object.
+  /// Returns the row's value for the unique attribute by which the row's object is found.
   ///
   /// - Throws: `DecodingError` if the row does not contain the value.
   func key(_ property: PropertyDescription) throws -> StoredValue {
@@ -255,9 +256,9 @@ extension ImportedRow {
         + "value.")
   }
 
-  /// Returns the first unique attribute for which a related object has a value.
+  /// Returns the first unique attribute for which the row of a related object has a value.
   ///
-  /// - Throws: `DecodingError` if the object has no such value.
+  /// - Throws: `DecodingError` if the row has a value for none of the unique attributes.
   func uniqueProperty() throws -> PropertyDescription {
     let present = plan.uniqueProperties.first { unique in
       attributes.contains { $0.property === unique && !$0.value.isNull }

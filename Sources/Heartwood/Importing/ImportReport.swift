@@ -6,9 +6,9 @@ public struct ImportReport: Sendable {
   public struct Refusal: Sendable {
     /// The position of the element.
     public let position: Int
-    /// The path to the value, such as `[3].properties.mag`.
+    /// The path to the invalid value, such as `[3].properties.mag`.
     public let path: String
-    /// The error.
+    /// The error that explains why the element was not imported.
     public let error: any Error
   }
 

@@ -94,8 +94,8 @@ package struct JSONElements {
       }
       let found = try value()
       try expect(":")
-      // Compare the key as written. The key need not be decoded, because exporters do not use
-      // escapes in keys.
+      // Compare the key without decoding escape sequences, because exporters do not use them in
+      // keys.
       if found.dropFirst().dropLast().elementsEqual(key.utf8) { return }
       _ = try skipSpace()
       _ = try value(isKept: false)

@@ -10,10 +10,11 @@ extension ManagedObjectContext {
   /// All rows come from one generation. Unsaved changes are included, unless the request excludes
   /// them. A relationship is exported as the value of its destination's unique attribute. If the
   /// destination has several unique attributes, the relationship is exported as a JSON object that
-  /// contains one of them. JSON written by this method can be imported. The export omits the
-  /// objects' classes and any relationship to objects without unique attributes. The export also
-  /// omits properties that only a subclass declares. To include these properties, export each class
-  /// separately.
+  /// contains one of them. JSON written by this method can be imported.
+  ///
+  /// The export omits the objects' classes and any relationship to objects without unique
+  /// attributes. The export also omits properties that only a subclass declares. To include these
+  /// properties, export each class separately.
   ///
   /// - Parameters:
   ///   - request: The request that selects and orders the objects.
@@ -22,7 +23,8 @@ extension ManagedObjectContext {
   ///   - output: A closure that is called with successive chunks of UTF-8 text.
   /// - Returns: The number of objects.
   /// - Throws: The same errors as ``fetch(_:)``; any error from `output`; `validation` if a CSV
-  ///   field cannot represent a relationship, because its destination has no unique value.
+  ///   field cannot represent a relationship, because the related object has no value for its
+  ///   unique attribute.
   /// - Complexity: The same as ``fetch(_:)``. Memory use grows with the number of objects only if
   ///   the request has sort descriptors, a limit or an offset.
   @discardableResult

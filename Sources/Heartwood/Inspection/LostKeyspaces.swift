@@ -1,7 +1,6 @@
-/// The keyspaces of the object graph, identified by their contents because their names have been
-/// lost.
+/// Identifies keyspaces of the object graph by their contents after their names have been lost.
 ///
-/// A keyspace is renamed only if exactly one name is possible for it.
+/// A keyspace gets its name back only if exactly one name is possible for it.
 struct LostKeyspaces {
   private let store: Store
   var report: SalvageReport
@@ -103,8 +102,8 @@ struct LostKeyspaces {
       return model.entities.filter { isRow(of: $0, entries, stored) }.map(\.keyspace)
     }
     guard entries.allSatisfy({ $0.numbers.count == 2 }) else { return [] }
-    // Recognise transaction numbers. Object numbers are greater than any transaction number,
-    // because they contain an entity number.
+    // Recognise the history by its transaction numbers. Object numbers are greater than any
+    // transaction number, because they contain an entity number.
     if entries.allSatisfy({ $0.numbers[0] <= ObjectNumber.maxRow }) {
       return [HistoryFormat.keyspace]
     }

@@ -62,7 +62,7 @@ extension ObjectRepair {
     return row.values[slot] == .integer(number.bits)
   }
 
-  /// Ensures that no row ID is reused.
+  /// Replaces each next row ID that is lost or too low, so that no row ID is reused.
   func repairRowIDs() throws {
     try store.write { transaction in
       let next = try transaction.keyspace(StoredModel.rowsKeyspace)

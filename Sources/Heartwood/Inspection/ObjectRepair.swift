@@ -43,7 +43,7 @@ package final class ObjectRepair {
   /// Repairs the objects in a store that has just been filled with salvaged data, and completes the
   /// report.
   ///
-  /// - Returns: A summary, or `nil` if the store contains no objects.
+  /// - Returns: A summary, or `nil` if the store has no model or the objects could not be repaired.
   /// - Throws: Any error from writing the store. Damage to objects is described in the report's
   ///   notes instead.
   package static func run(
@@ -119,9 +119,9 @@ package final class ObjectRepair {
 
   /// Reads the store's model, or returns `nil` if there is none.
   ///
-  /// Without the model, the entities of the rows are unknown. The method then renames the row
-  /// keyspaces so that a program that opens the store does not mistake them for rows of another
-  /// model.
+  /// Without the model, the entities of the rows are unknown. The method then renames the keyspaces
+  /// of the object graph, so that a program that opens the store does not mistake their entries for
+  /// data of another model.
   private static func model(
     in store: Store, _ report: inout SalvageReport
   ) throws -> StoredModel? {

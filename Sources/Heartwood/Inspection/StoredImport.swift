@@ -80,7 +80,8 @@ struct StoredImport {
   ///
   /// - Parameter refuse: A closure that throws an element's error, or returns if invalid elements
   ///   are skipped.
-  /// - Throws: ``LateRefusals`` if postponed relationships of skipped elements cannot be set.
+  /// - Throws: ``LateRefusals`` if invalid elements are skipped, and the postponed relationships of
+  ///   some elements cannot be set.
   mutating func finish(_ refuse: (Int, any Error) throws -> Void) throws -> ImportReport {
     isComplete = true
     var errors: [Int: any Error] = [:]
@@ -109,8 +110,8 @@ struct StoredImport {
     owners = [:]
   }
 
-  /// Writes the pending changes if they may affect the current members of a relationship set by a
-  /// row.
+  /// Writes the pending changes if `row` sets the members of a relationship and these changes may
+  /// affect its current members.
   ///
   /// To determine which members a row adds and removes, the import reads the members that have
   /// already been written.

@@ -10,6 +10,8 @@ extension StoredObjects {
   /// Returns the transactions in this generation's history that follow the transaction with the
   /// given number, oldest first.
   ///
+  /// If `number` is `nil`, all transactions in the history are returned.
+  ///
   /// - Throws: `historyExpired` if some of the transactions have been deleted.
   package func history(after number: Int64?) throws -> [Transaction] {
     let token = number.map { container.historyToken(after: $0) }

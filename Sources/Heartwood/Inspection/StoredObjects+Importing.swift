@@ -20,7 +20,7 @@ extension StoredObjects {
   ///     model, are listed in the report instead of ending the import.
   ///   - progress: A closure that is called with the number of elements read so far, about once per
   ///     thousand elements.
-  ///   - rewind: A closure that returns to the beginning of the text. The method calls the closure
+  ///   - rewind: A closure that rewinds to the beginning of the text. The method calls the closure
   ///     if an element turns out to be invalid only after the end of the text. The elements are
   ///     then imported again, without the invalid ones.
   ///   - read: A closure that returns the next bytes of the text, or no bytes at the end of the
@@ -68,7 +68,8 @@ extension StoredObjects {
   ///   - refused: The errors of the elements that are known to be invalid, keyed by position.
   ///   - refuse: A closure that throws an element's error, or returns if invalid elements are
   ///     skipped.
-  /// - Throws: ``StoredImport/LateRefusals`` if elements turn out to be invalid after the last row.
+  /// - Throws: ``StoredImport/LateRefusals`` if elements turn out to be invalid after the last row
+  ///   has been read.
   private func importRows(
     _ imported: any ImportedRows, matching property: PropertyDescription, _ author: String?,
     _ refused: [Int: any Error], _ progress: ((Int) -> Void)?,

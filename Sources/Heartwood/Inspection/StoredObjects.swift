@@ -79,7 +79,7 @@ package final class StoredObjects {
   /// Calls `body` with the values of the given columns for each object that matches a query.
   ///
   /// - Parameter columns: Expressions in the format language, such as `name`, `team.name` or
-  ///   `members.@count`, or `nil` for the ID of the object.
+  ///   `members.@count`. A `nil` element requests the object's ID.
   /// - Throws: `predicateSyntax`, `unknownProperty` or `unsupportedPredicate` if a column or the
   ///   condition is invalid; any error from `body` or from reading rows.
   /// - Complexity: The same as for a fetch. Memory use grows with the number of objects only if the

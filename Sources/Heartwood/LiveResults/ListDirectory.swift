@@ -130,7 +130,7 @@ extension PropertyDemand {
   /// The values that the demand allows, as ranges, or `nil` if they cannot be represented as
   /// ranges.
   var ranges: [(lower: StoredValue?, upper: StoredValue?)]? {
-    // A value such as NaN cannot be compared with any value, including itself.
+    // A value that has no order, such as NaN, cannot be compared even with itself.
     func isOrdered(_ value: StoredValue) -> Bool { value.order(to: value) == 0 }
     if let values {
       return values.allSatisfy(isOrdered) ? values.map { ($0, $0) } : nil

@@ -210,7 +210,7 @@ final class LiveList {
 
   /// Determines the changes that ``commit()`` applies to the list.
   ///
-  /// The list itself does not change.
+  /// This method does not change the list itself.
   ///
   /// - Parameter isUpdated: A closure that returns whether a value of an object has changed.
   /// - Throws: Any error from reading rows.
@@ -293,7 +293,7 @@ final class LiveList {
       let edits = apply(update).within(fullWindow, oldCount: oldCount, tree)
       entering = edits.inserted.map(\.entry.number)
     }
-    // The list must not change before `commit()`, so revert the changes.
+    // The list must not change before `commit()`, so undo these changes before returning.
     defer {
       for entry in update.inserted { tree.remove(entry.number) }
       for placed in update.removed { tree.insert(placed.entry) }

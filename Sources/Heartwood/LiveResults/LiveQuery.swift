@@ -97,8 +97,8 @@ final class LiveQuery {
 
   /// Updates the plan if any object named in the predicate has been renumbered.
   ///
-  /// - Returns: `true` if an object has been renumbered since the last call and the object numbers
-  ///   in the plan have changed since the list was fetched; otherwise, `false`.
+  /// - Returns: `false` if no object has been renumbered since the last call; otherwise, whether
+  ///   the object numbers in the plan have changed since the list was fetched.
   func updateNames() throws -> Bool {
     guard changeCount != renumbered.changeCount else { return false }
     if plan.namedObjects.contains(where: { renumbered.resolved($0) != $0 }) {

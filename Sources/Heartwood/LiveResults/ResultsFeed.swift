@@ -23,8 +23,8 @@ final class ResultsFeed: ContextFollower {
   ///
   /// The value is `nil` for a deleted object.
   private var shown: [ObjectNumber: [StoredValue]?] = [:]
-  /// The unchanged objects whose relationships, as shown by the lists, omit objects that the
-  /// context has deleted.
+  /// The unchanged objects that the lists show without some related objects, because the context
+  /// has deleted the latter.
   private var hidingNumbers: Set<ObjectNumber> = []
   /// The objects that changed since the last update.
   private var changed: Set<ManagedObject> = []
@@ -70,10 +70,10 @@ final class ResultsFeed: ContextFollower {
 
   /// Returns the view from which to fetch a new list.
   ///
-  /// Any other lists show the same view. If the new list showed a newer view, the next update would
-  /// start there, and the other lists would miss the changes in between.
+  /// This is the view that the existing lists show. If the new list showed a newer view, the next
+  /// update would start there, and the existing lists would miss the changes in between.
   private func viewOfNewList() throws -> StoreView {
-    // If the lists' view can no longer be read, the next update refetches all lists.
+    // If that view can no longer be read, use a newer one: the next update refetches all lists.
     if !lists.isEmpty, let view = nextView ?? shownView, view.isCurrent { return view }
     return try rootView()
   }
@@ -100,7 +100,7 @@ final class ResultsFeed: ContextFollower {
   // MARK: Reports from the context
 
   func recordChange(of object: ManagedObject, isRefreshed: Bool) {
-    // Skip a refreshed object unless a list shows its unsaved changes. All other changes are found
+    // Skip a refreshed object unless a list shows its unsaved changes. Its other changes are found
     // by comparing the shown generation with the current one.
     if isRefreshed, shown[object.number] == nil { return }
     changed.insert(object)
@@ -183,7 +183,7 @@ final class ResultsFeed: ContextFollower {
     let recorded = changed
     do {
       update = try preparedUpdate(view)
-      // Keep newer changes: loading an object may change others in its `awakeFromFetch`.
+      // Keep changes made meanwhile: an object's `awakeFromFetch` may have changed other objects.
       changed = changed.count == update.changed.count ? [] : changed.subtracting(update.changed)
       try rereadMembers(among: update.numbers, view)
       // A fault that cannot be loaded records an error instead of throwing it.

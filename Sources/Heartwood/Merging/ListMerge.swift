@@ -2,7 +2,7 @@
 struct ListMerge {
   /// The common ancestor of the two lists, or `nil` if it is unknown.
   let base: [ObjectNumber]?
-  /// The list in the store.
+  /// The list in the store or in the parent context.
   let theirs: [ObjectNumber]
   /// The list in this context, or `nil` if it is not loaded.
   let mine: [ObjectNumber]?

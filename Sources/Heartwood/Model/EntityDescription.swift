@@ -190,7 +190,8 @@ extension IndexDescription {
   /// Returns the error for an object that has the same unique values as another object.
   ///
   /// - Parameters:
-  ///   - objects: The objects of the row. The first object is the one to report.
+  ///   - objects: The object of the row, followed by the new objects that were merged into the row.
+  ///     The error reports the first object.
   ///   - others: The objects of the other row, if they are known.
   ///   - isMergeable: `true` if a different merge policy would merge the new object into the other
   ///     object.

@@ -109,7 +109,9 @@ public struct ObjectGraphError: Error, Sendable {
 ///
 /// A row belongs to several objects if new objects are merged into it.
 struct UniqueConflict: Sendable {
-  /// The slots of the attributes that were set, rather than derived from other properties.
+  /// The slots of the properties that determine the conflicting values.
+  ///
+  /// A derived attribute is represented by the property from which it is derived.
   let slots: [Int]
   let objects: [ManagedObjectID]
   /// The objects of the other row.

@@ -47,7 +47,7 @@ enum ClassLayout {
 // `Mirror` uses the following runtime functions too. `Mirror` itself is unsuitable, because it does
 // not provide offsets, and because types can customise their mirrors.
 
-/// The details of a field that the runtime reports in addition to its type and offset.
+/// Details about a field, which the runtime reports along with the field's type and offset.
 private struct FieldDetails {
   var name: UnsafePointer<CChar>?
   var free: (@convention(c) (UnsafePointer<CChar>?) -> Void)?

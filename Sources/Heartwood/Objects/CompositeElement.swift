@@ -58,7 +58,7 @@ struct CompositeElement {
     _: Value.Type
   ) -> any PropertyStorage.Type { Attribute<Value>.self }
 
-  /// Converts this element of a nested value to an element of the enclosing structure.
+  /// Returns this element of a nested value as an element of the enclosing structure.
   private func within(_ field: ClassLayout.Field, _ formerNames: [String]) -> CompositeElement {
     let separator = CompositeDescription.separator
     let paths = ([field.label] + formerNames).flatMap { name in
@@ -69,11 +69,11 @@ struct CompositeElement {
       storage: storage)
   }
 
-  /// Returns the options of the element's property.
+  /// Returns the options for the property that stores this element.
   ///
   /// - Parameters:
   ///   - name: The name of the composite attribute.
-  ///   - options: The options in the attribute's declaration.
+  ///   - options: The options declared for the composite attribute.
   func options(_ name: String, _ options: PropertyOptions) -> PropertyOptions {
     let separator = CompositeDescription.separator
     let storedNames = ([options.storedName ?? name] + options.renamedFrom).flatMap { name in

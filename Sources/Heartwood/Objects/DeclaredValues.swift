@@ -1,5 +1,6 @@
 extension EntityDescription {
-  /// Evaluates and returns the declared initial values for a new object.
+  /// Returns the initial values for a new object, as evaluated by creating an instance of the
+  /// class.
   ///
   /// If the entity has no class, the values are those recorded in the store's model.
   func declaredValues() throws -> [StoredValue] {
@@ -15,8 +16,8 @@ extension EntityDescription {
     hasVolatileDefaults ? try evaluating(declared, where: \.isVolatile) : declared
   }
 
-  /// Returns `values`, with the values of the selected properties replaced by those of a newly
-  /// created object.
+  /// Returns a copy of `values` in which the selected properties have the values of a newly created
+  /// object.
   private func evaluating(
     _ values: [StoredValue], where isSelected: (PropertyDescription) -> Bool
   ) throws -> [StoredValue] {

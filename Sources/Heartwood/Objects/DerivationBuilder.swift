@@ -55,7 +55,7 @@ struct DerivationBuilder {
       destination: destination)
   }
 
-  /// Returns the property that a derivation uses as its relationship or source attribute.
+  /// Returns the relationship or source attribute to which a key path in a derivation refers.
   private func named(
     _ keyPath: AnyKeyPath, of source: EntityDescription, for property: PropertyDescription,
     of entity: EntityDescription
@@ -91,9 +91,8 @@ struct DerivationBuilder {
 
   /// Returns the slots of the to-one relationships for which the schema must add an index.
   ///
-  /// An index is needed if an attribute is derived from the target of the relationship. The index
-  /// is not needed if an inverse relationship or a declared index already lists the referring
-  /// objects.
+  /// A relationship needs an index if an attribute is derived from its target, unless an inverse
+  /// relationship or a declared index already lists the objects that refer to the target.
   func unlistedReferences(of entity: EntityDescription) -> [Int] {
     var slots: [Int] = []
     for case let relationship? in entity.derived.map(\.relationship) {

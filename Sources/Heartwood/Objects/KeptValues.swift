@@ -7,16 +7,16 @@
 struct KeptValue {
   /// The value in the row, which is used for saving, predicates and comparisons.
   let stored: StoredValue
-  /// The value that the attribute has in memory until it is set.
+  /// The value that the attribute has in memory until the program sets it.
   let shown: StoredValue
 }
 
 extension ManagedObject {
   /// The stored values of attributes that this program cannot decode, keyed by property name.
   ///
-  /// In the object, such an attribute is `nil` if it is optional. Otherwise, it has its declared
-  /// value. The row keeps the stored value until the attribute is set. Reading this property loads
-  /// the object if it is a fault.
+  /// In memory, such an attribute is `nil` if it is optional; otherwise, it has its default value.
+  /// The row keeps the stored value until the attribute is set. Reading this property loads the
+  /// object if it is a fault.
   public final var unreadableValues: [String: StoredValue] {
     if isFault { source?.fire(self) }
     guard let keptValues, let entity = entityDescription else { return [:] }
@@ -60,7 +60,7 @@ extension ManagedObject {
     keptValues?[property.slot] = value
   }
 
-  /// Keeps the stored value of an attribute that `awakeFromFetch` is about to set.
+  /// Remembers the stored value of an attribute that `awakeFromFetch` is about to set.
   final func keepStoredValue(of property: PropertyDescription) {
     guard keptValues?[property.slot] == nil, let value = try? storedValue(property) else { return }
     keep(KeptValue(stored: value, shown: value), property)
@@ -68,8 +68,8 @@ extension ManagedObject {
 
   /// Updates the kept values after `awakeFromFetch` has returned.
   ///
-  /// The method records the value that each attribute now has in memory. A kept value that equals
-  /// this value is discarded.
+  /// For each kept value, the method records the attribute's current value in memory. If the two
+  /// are equal, the kept value is discarded.
   final func updateKeptValues() {
     guard let keptValues, let entity = entityDescription else { return }
     for (slot, value) in keptValues {

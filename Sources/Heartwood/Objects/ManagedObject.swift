@@ -18,7 +18,7 @@ public import Observation
 /// through a relationship may be a *fault*, whose values are loaded when one of its properties is
 /// first used.
 nonisolated open class ManagedObject: Hashable, Identifiable, Observable {
-  /// The extra work required for each property access.
+  /// The kinds of property access that require extra work.
   ///
   /// For most objects, this set is empty.
   // Every property access reads some of the stored variables, so exclusivity checks are turned off
@@ -44,8 +44,8 @@ nonisolated open class ManagedObject: Hashable, Identifiable, Observable {
   /// When a context is deallocated, it clears this reference in its objects.
   @exclusivity(unchecked) final unowned(unsafe) var source: (any ObjectSource)?
   @exclusivity(unchecked) final var changes: ObjectChanges?
-  /// The stored values of attributes that have a different value in memory although they have not
-  /// been edited, keyed by slot.
+  /// The stored values of unedited attributes whose values in memory differ from the row, keyed by
+  /// slot.
   @exclusivity(unchecked) final var keptValues: [Int: KeptValue]?
   /// The object's index in the context's list of changed objects.
   ///
@@ -65,9 +65,9 @@ nonisolated open class ManagedObject: Hashable, Identifiable, Observable {
     if changes != nil || entityDescription?.relationships.isEmpty == false { releaseChain() }
   }
 
-  /// The name of the class in the store, and the rules of the class.
+  /// The declaration of the class's entity: its name in the store and its rules.
   ///
-  /// The default is the name of the class itself, without any rules.
+  /// By default, the entity has the name of the class and no rules.
   open class var entity: Entity { Entity(String(describing: self)) }
 
   // MARK: State

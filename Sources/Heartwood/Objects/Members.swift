@@ -98,7 +98,7 @@ extension OrderedToMany {
   }
 }
 
-/// The members of a to-many relationship whose owner might not be in a context.
+/// The members of a to-many relationship, whether or not the owner is in a context.
 private struct UnloadedMembers {
   let owner: ManagedObject
   let offset: Int

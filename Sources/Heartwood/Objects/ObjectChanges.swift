@@ -7,8 +7,8 @@ final class ObjectChanges {
   var count = 0
   /// The members that were added to or removed from each to-many relationship, keyed by slot.
   var members: [Int: MemberChanges] = [:]
-  /// The older state of the row on which changes from a child context are based, or `nil` if all
-  /// changes are based on the object's current version.
+  /// The older row state on which changes from a child context are based, or `nil` if all changes
+  /// are based on the object's current version.
   var earlierState: EarlierState?
   /// The slots of the properties that were set in a new object.
   ///
@@ -18,7 +18,8 @@ final class ObjectChanges {
   var assigned = SlotSet()
   /// The offsets of the attributes that were set while the object was not in a context.
   var written: [Int] = []
-  /// The relationships that were set while the object was not in a context, keyed by offset.
+  /// The values assigned to relationships while the object was not in a context, keyed by the
+  /// relationship's offset.
   var pending: [Int: PendingRelated] = [:]
   /// Spare copies of the current member lists, keyed by slot.
   ///
@@ -70,7 +71,7 @@ struct MemberChanges {
 
   init(base: [ManagedObject]? = nil) { self.base = base }
 
-  /// All objects to which the changes refer.
+  /// All objects mentioned in the changes, including the original members.
   var all: [ManagedObject] { added.map { $0 } + removed.map { $0 } + (base ?? []) }
 
   /// A Boolean value that indicates whether no member was added or removed.
@@ -83,7 +84,7 @@ struct MemberChanges {
     if !removed.remove(member) { added.insert(member) }
   }
 
-  /// Returns the changes without those that other contexts have also made.
+  /// Returns these changes, except those that other contexts have also made.
   ///
   /// - Parameters:
   ///   - theirs: The members in the store, including the other contexts' changes.
@@ -139,8 +140,8 @@ enum PendingRelated {
 }
 
 extension ManagedObject {
-  /// The oldest version of the row on which the object's unsaved changes are based, or 0 if there
-  /// is no row.
+  /// The oldest row version that the object's unsaved changes are based on, or 0 if there is no
+  /// row.
   final var baseVersion: UInt64 { changes?.earlierState?.version ?? version }
 
   /// The values that the edited properties had when they were read, keyed by slot.

@@ -14,7 +14,8 @@ final class ObjectFiller: Sendable {
     let target: Int
   }
 
-  /// A field that is set according to its type, without dynamic dispatch.
+  /// A field of a common type, which is read by a `switch` over the type instead of dynamic
+  /// dispatch.
   private struct TypedField: Sendable {
     let field: Int
     let target: Int
@@ -141,7 +142,7 @@ final class ObjectFiller: Sendable {
     }
   }
 
-  /// Sets a property whose field has no value in the record to its value in `constants`.
+  /// Sets a property whose value is missing from the record to its value in `constants`.
   private func fillHole(_ field: Int, _ object: ManagedObject) throws {
     guard let property = properties[field] else { return }
     try object.setStoredValue(constants[property.slot], property)

@@ -85,8 +85,8 @@ extension Array where Element: ManagedObject {
 
   /// Creates an array from those objects that are instances of `Element`.
   ///
-  /// The array is built in uninitialised memory, because appending to an array of a generic element
-  /// type would resolve the metadata of the array type for each object.
+  /// The array is built in uninitialised memory, because appending to a generic array would look up
+  /// the metadata of the array type for each object.
   init(_ objects: [ManagedObject]) {
     self.init(unsafeUninitializedCapacity: objects.count) { memory, count in
       for object in objects {

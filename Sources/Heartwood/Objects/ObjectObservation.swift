@@ -4,7 +4,7 @@ import Observation
 enum ObservedValue {
   case attribute(StoredValue)
   case target(ObjectNumber?)
-  /// The members of a to-many relationship, in ascending order if they are unordered.
+  /// The members of a to-many relationship, sorted by number unless the relationship is ordered.
   case members([ObjectNumber], isOrdered: Bool)
 
   /// Returns whether a later value is the same as this value.

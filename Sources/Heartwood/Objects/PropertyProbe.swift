@@ -10,7 +10,7 @@ final class PropertyProbe: ObjectSource {
   private var path: [(entity: EntityDescription, property: PropertyDescription)] = []
   /// The prototype whose property was read last.
   private var owner: ManagedObject?
-  /// A property, and the value to give it in every prototype.
+  /// A property, and a sample value to which it is set in every prototype.
   private var sample: (property: PropertyDescription, value: StoredValue)?
   private var prototypes: [ManagedObject] = []
   private let space = ManagedObjectID.Space(store: UUID(), entityNames: [:])

@@ -49,7 +49,7 @@ public struct Schema: Sendable {
     content = builder.content(of: types)
   }
 
-  /// Creates a store's schema from the store's recorded model, without using classes.
+  /// Creates a schema without classes, based on the model recorded in a store.
   init(version: Int, content: Content) {
     self.version = version
     self.content = content
@@ -62,7 +62,9 @@ public struct Schema: Sendable {
     /// The errors found in the classes.
     let failures: [ObjectGraphError]
     private let positions: [ObjectIdentifier: Int]
-    /// The destination of each relationship, keyed by property, if the entities have no classes.
+    /// The destination of each relationship, keyed by property.
+    ///
+    /// The dictionary is empty if the entities have classes.
     private let destinations: [ObjectIdentifier: EntityDescription]
     private let paths = Mutex<[PathKey: [Step]]>([:])
 

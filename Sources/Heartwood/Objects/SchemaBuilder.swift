@@ -145,7 +145,7 @@ struct SchemaBuilder {
       isVolatile: values.contains { !$0.isIdentical(to: values[0]) } || isNow(values[0]))
   }
 
-  /// The number of additional objects that are created to determine which declared values vary.
+  /// The number of additional objects to create in order to determine which default values vary.
   ///
   /// A single additional object is not enough, because random choices from a few values may
   /// coincide.
@@ -170,8 +170,8 @@ struct SchemaBuilder {
 
   /// Returns whether a value is a date that is close to the current time.
   ///
-  /// A declared value such as `Date()` differs between objects, but objects created in quick
-  /// succession may get the same date if the clock is coarse.
+  /// The check is needed for default values such as `Date()`. They vary, but objects created in
+  /// quick succession may get the same date if the clock is coarse.
   private func isNow(_ value: StoredValue) -> Bool {
     guard case .date = value, let date = try? Date(storedValue: value) else { return false }
     return abs(date.timeIntervalSinceNow) < 60

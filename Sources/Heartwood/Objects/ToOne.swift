@@ -20,7 +20,7 @@ public struct ToOne<Destination: ManagedObject> {
     PropertyRecorder.recordWrapper(Self.self, PropertyOptions(deleteRule: .nullify))
   }
 
-  /// Declares a reference with the given options.
+  /// Declares a to-one relationship with the given options.
   ///
   /// - Parameters:
   ///   - inverse: The relationship at the other end, which is always kept consistent with this
@@ -136,7 +136,7 @@ extension ManagedObject {
 
   /// Inserts this object into the context of `other`, to which it is about to be related.
   ///
-  /// The method does nothing if this object is or has been in a context, or if `other` is not in a
+  /// The method does nothing if this object has ever been in a context, or if `other` is not in a
   /// context.
   final func insertIntoContext(of other: ManagedObject?) {
     if source == nil, number.bits == 0, let source = other?.source { source.insert(self) }

@@ -1,6 +1,6 @@
 /// A property that is not stored.
 ///
-/// The property is reset to its declared value when the object becomes a fault.
+/// The property is reset to its initial value when the object becomes a fault.
 @propertyWrapper
 public struct Transient<Value> {
   @usableFromInline var stored: Value

@@ -382,7 +382,7 @@ enum FormatStep {
 }
 
 extension QueryExpression {
-  /// Returns an expression that follows a path from the value of this expression.
+  /// Returns an expression that applies a path to the value of this expression.
   ///
   /// The steps after an aggregate specify the property to aggregate.
   func following(_ steps: ArraySlice<FormatStep>) -> QueryExpression {

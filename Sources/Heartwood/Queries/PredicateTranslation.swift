@@ -58,10 +58,10 @@ final class PredicateTranslation {
         + "and filter the fetched objects instead.")
   }
 
-  /// Throws `unsupportedPredicate` if the order of a type's stored values may differ from the order
-  /// defined by the type's `<`.
+  /// Throws `unsupportedPredicate` if a type's `<` may order values differently from the order of
+  /// their stored values.
   ///
-  /// Values of enumerations are stored as raw values, such as strings.
+  /// For example, the values of an enumeration may be stored as strings, which sort alphabetically.
   func requireStoredOrder(of type: Any.Type) throws {
     let type = (type as? any NestableOptional.Type)?.wrappedType ?? type
     guard type is any RawRepresentable.Type else { return }
@@ -78,7 +78,7 @@ final class PredicateTranslation {
         + "with QueryPredicate(format:).")
   }
 
-  /// Returns whether all values of a type are in the same order as their stored values.
+  /// Returns whether the values of a type sort in the same order as their stored values.
   private static func hasStoredOrder<Value: AttributeValue & CaseIterable & Comparable>(
     _ type: Value.Type
   ) throws -> Bool {

@@ -6,7 +6,7 @@ struct QueryConstant: Sendable {
   let type: QueryType
   /// The ID space of the object, if the constant is an object ID.
   var space: ManagedObjectID.Space?
-  /// The decimal number represented by a literal, if it differs from the shortest decimal
+  /// The exact decimal value of a number literal, or `nil` if it equals the shortest decimal
   /// representation of `value`.
   var decimal: StoredValue?
 

@@ -24,9 +24,11 @@ struct QueryDemand {
   /// A Boolean value that indicates whether every object that passes the test satisfies the
   /// condition.
   ///
-  /// Objects whose value equals the bound of a strict range are an exception.
+  /// If the demand is strict, an object whose value equals the bound passes the test but does not
+  /// satisfy the condition.
   var isExact = false
-  /// A Boolean value that indicates whether the range excludes its bound.
+  /// A Boolean value that indicates whether the condition excludes the bound of the range, although
+  /// the test includes it.
   var isStrict = false
 
   /// Creates the demand implied by a comparison of a term with a constant.

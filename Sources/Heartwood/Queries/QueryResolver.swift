@@ -29,8 +29,10 @@ final class QueryResolver {
   var usesRelationships = false
   /// The entities whose objects the predicate depends on.
   private(set) var referencedEntities: [EntityDescription]
-  /// The current numbers of the objects whose IDs are constants in the predicate, and of the object
-  /// after which the results begin.
+  /// The current numbers of the objects that the request mentions.
+  ///
+  /// These are the objects whose IDs are constants in the predicate, and the object after which the
+  /// results begin.
   var namedObjects: [ObjectNumber] = []
 
   /// Creates a resolver for predicates on an entity.

@@ -73,7 +73,7 @@ final class QueryScope {
   /// memory.
   var storedNumber: ObjectNumber? { record == nil ? nil : number }
 
-  /// Returns the evaluation of a text search, or `nil` if the scope has no view.
+  /// Returns the evaluated text search, which is cached, or `nil` if the scope has no view.
   func textRun(_ search: TextSearch) throws -> TextRun? {
     if let known = textRuns[ObjectIdentifier(search)] { return known }
     guard let view, !view.isEmpty else { return nil }
@@ -152,7 +152,7 @@ final class QueryScope {
     return try view.withRecord(number, storage) { try storage.value(property.slot, $0) } ?? .null
   }
 
-  /// Returns the number of a reference's target object, or `nil` if there is no such object.
+  /// Returns the object number in `reference`, or `nil` if there is no object with this number.
   func existingObject(_ reference: StoredValue) throws -> ObjectNumber? {
     guard case .integer(let bits) = reference else { return nil }
     let number = ObjectNumber(bits: bits)
@@ -211,7 +211,7 @@ final class PropertyLocation {
   @exclusivity(unchecked) private(set) var field = 0
   /// The field in the cached layout, or `nil` if that layout has no field for the property.
   @exclusivity(unchecked) private(set) var found: RecordLayout.Field?
-  /// The property's value in records in which its field is missing or null.
+  /// The value to use for the property if a record's field is missing or null.
   @exclusivity(unchecked) private(set) var constant = StoredValue.null
 
   init(_ property: PropertyDescription) { self.property = property }

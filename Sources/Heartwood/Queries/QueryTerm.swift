@@ -19,7 +19,7 @@ struct QueryTerm {
   let content: Content
   /// The term's value if the term is a constant; otherwise, `nil`.
   var constant: StoredValue?
-  /// The constant as a decimal number, if this number differs from the shortest decimal
+  /// The exact decimal value of the constant, or `nil` if it equals the shortest decimal
   /// representation of `constant`.
   var decimal: StoredValue?
   /// The term's values if the term is a list of constants; otherwise, `nil`.
@@ -90,7 +90,7 @@ extension QueryTerm {
 }
 
 extension StoredValue {
-  /// Converts this value to the type of the value with which it is compared.
+  /// Converts this value to `type`, which is the type of the value that it is compared with.
   ///
   /// - Returns: The converted value, or this value if the type cannot represent it.
   func fitted(to type: QueryType) -> StoredValue {

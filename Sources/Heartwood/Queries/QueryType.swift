@@ -7,7 +7,7 @@ indirect enum QueryType: Sendable {
   case nothing
   case bool
   case integer
-  /// A floating-point number, whose values are `Float`s if `isFloat` is `true`.
+  /// A floating-point number, which is a `Float` if `isFloat` is `true`.
   case number(isFloat: Bool = false)
   case decimal
   case date
@@ -16,7 +16,7 @@ indirect enum QueryType: Sendable {
   case bytes
   /// A value of a `Codable` type, which can be compared only with `nil`.
   case opaque
-  /// A collection that is stored in an attribute and whose elements can be searched.
+  /// A collection that is stored in an attribute, and that predicates can search.
   case array(any CollectionAttributeValue.Type)
   /// A managed object of the given entity, or of any entity if the given entity is `nil`.
   case object(EntityDescription?)

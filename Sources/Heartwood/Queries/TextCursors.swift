@@ -37,7 +37,7 @@ final class TextWordCursor: TextLeafCursor {
   private let weights: [Int]
   private let fields: UInt64
   @exclusivity(unchecked) private var postings: TextPostings
-  /// The cursor over the blocks, or `nil` if the list is stored with its term.
+  /// The cursor over the posting list's blocks, or `nil` if the list is stored with its term.
   private let blocks: Cursor?
   private let prefix: [UInt8]
   @exclusivity(unchecked) private var blockRow: Int64 = -1
@@ -153,7 +153,7 @@ final class TextListCursor: TextLeafCursor {
 
   override func seek(_ target: Int64) throws {
     guard row < target else { return }
-    // Double the step until the search passes the row, and then keep halving the range.
+    // Double the step until it passes the target row, and then search the last range by bisection.
     var (lower, step) = (next, 1)
     while lower + step < list.rows.count, list.rows[lower + step] < target { step *= 2 }
     var upper = min(lower + step, list.rows.count)
@@ -296,7 +296,7 @@ struct TextRowList {
     merge(found)
   }
 
-  /// Adds rows from a sorted list, which may contain duplicates.
+  /// Adds the rows in a sorted list, which may contain a row several times.
   private mutating func merge(_ found: [(row: Int64, frequency: Int)]) {
     var next = 0
     while next < found.count {

@@ -52,8 +52,8 @@ struct TextPattern {
     guard isPlain else { return nil }
     if options.isEmpty, case .contains = test {
       let isFound = isIn(content)
-      // Accept the result only for an ASCII string. In any other string, the bytes may be part of a
-      // longer character, or equivalent characters may have different bytes.
+      // If the string is not ASCII, bytes that were found may be part of a longer character, and
+      // text that was not found may be present as equivalent characters.
       if isFound || hasEquivalents { return content.isASCII ? isFound : nil }
       return false
     }
@@ -63,7 +63,7 @@ struct TextPattern {
     case .begins: return last >= 0 && isText(content, at: 0)
     case .ends: return last >= 0 && isText(content, at: last)
     case .contains: return last >= 0 && (0...last).contains { isText(content, at: $0) }
-    // A pattern may be longer than the strings that match it.
+    // These tests interpret the text as a pattern, so its bytes cannot be compared directly.
     case .like, .matches, .containsMatch: return nil
     }
   }

@@ -1,4 +1,4 @@
-/// The evaluation of a text search in one view of a store.
+/// A text search that is evaluated in one view of a store.
 final class TextRun {
   /// The data needed to search the rows of one entity.
   private struct Part {

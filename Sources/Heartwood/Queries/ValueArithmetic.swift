@@ -2,7 +2,7 @@ import Foundation
 
 /// Performs the arithmetic operations in predicates.
 ///
-/// The operations never trap. If an operation has no result, such as integer division by zero, it
+/// The operations never trap. An operation without a result, such as an integer division by zero,
 /// returns `null`.
 extension ArithmeticOperation {
   /// Returns the result of applying the operation to two integers, or `null` if the result is
@@ -61,7 +61,7 @@ extension ArithmeticOperation {
     guard exponent < 0 else { return first * second }
     let product = first.significand * second.significand
     let sign = first.isSignMinus == second.isSignMinus ? FloatingPointSign.plus : .minus
-    // Check for NaN, which has a significand of 0.
+    // Check for NaN explicitly, because its significand is 0 and the product would therefore be 0.
     guard !first.isNaN, !second.isNaN, exponent + product.exponent >= -128 else { return nil }
     return Decimal(sign: sign, exponent: exponent, significand: product)
   }
@@ -96,7 +96,8 @@ extension StoredValue {
     }
   }
 
-  /// The nearest value that a `Float` can represent, if the value is a floating-point number.
+  /// The value rounded to the nearest `Float` if it is a floating-point number; otherwise, the
+  /// value itself.
   fileprivate var roundedToFloat: StoredValue {
     guard case .double(bits: let bits) = self else { return self }
     return .double(Double(Float(Double(bitPattern: bits))))

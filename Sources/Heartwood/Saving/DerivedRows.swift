@@ -43,7 +43,7 @@ struct DerivedRows {
   /// Marks the objects whose derived attributes depend on a row that is being written or deleted.
   ///
   /// - Parameter isNew: `true` if the row is new. In this case, the store is not searched for
-  ///   related rows, because only rows written by the same transaction can be related to it.
+  ///   related rows, because only rows written by the same transaction can be related to a new row.
   mutating func markDependents(
     of number: ObjectNumber, _ entity: EntityDescription, before: [StoredValue]?,
     after: [StoredValue]?, isNew: Bool = false
@@ -90,8 +90,8 @@ struct DerivedRows {
   ///
   /// This method is used only in transactions that do not change relationships. The derived
   /// attributes of the marked objects are recomputed at the end of the transaction. New rows have
-  /// no related objects yet, so each attribute that is derived over a relationship is set to its
-  /// value for an empty relationship.
+  /// no related objects yet, so their attributes that are derived over a relationship are set to
+  /// the values for an empty relationship.
   mutating func markDependents(of changes: RowChanges) throws {
     guard model.hasDerived else { return }
     for change in changes.list where change.before == nil {

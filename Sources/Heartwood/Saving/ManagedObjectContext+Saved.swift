@@ -171,7 +171,8 @@ extension ManagedObjectContext {
     leave(object)
   }
 
-  /// Returns the permanent IDs of the objects that a save inserted, updated or deleted.
+  /// Returns a change that lists the permanent IDs of the objects that a save inserted, updated or
+  /// deleted.
   func didSave(_ request: SaveRequest, _ generation: Generation) -> ContextChange {
     var change = ContextChange(kind: .didSave)
     for (object, outcome) in request.outcomes {

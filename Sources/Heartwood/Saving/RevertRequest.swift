@@ -7,7 +7,7 @@ struct RevertRequest {
   private let difference: RowDifference
   private let generation: QueryGenerationToken
 
-  /// Finds the rows that differ from the rows in `snapshot`.
+  /// Creates a request, and finds the rows that differ from those in `snapshot`.
   ///
   /// - Throws: `unknownEntity` if a changed row belongs to a class that is not in the model, or
   ///   `incompatibleSchema` if the store or the generation has a different model.

@@ -108,11 +108,12 @@ extension RowChanges {
 
   /// Pairs the two objects of a claim.
   ///
-  /// If the target is not available, the method resets the claim's reference instead. The target is
-  /// not available if it does not exist or has already been paired. A target that does not yet
-  /// refer to the claiming object is also unavailable in two cases. Either a conflict overrode an
-  /// edit to the target's reference, or the target has another partner and the claim's reference
-  /// was not edited.
+  /// If the target is unavailable, the method resets the claim's reference instead. The target is
+  /// unavailable in the following cases:
+  /// - The target does not exist or has already been paired.
+  /// - The target does not yet refer to the claiming object, and a conflict overrode an edit to the
+  ///   target's reference.
+  /// - The target refers to another partner, and the claim's reference was not edited.
   private func pair(_ claim: Claim, _ paired: inout Set<End>) throws {
     let (change, slot) = (claim.change, claim.slot)
     let (own, there) = (

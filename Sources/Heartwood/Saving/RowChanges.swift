@@ -192,7 +192,7 @@ final class RowChanges {
 
   /// Computes and writes the attributes that are derived from the written rows.
   ///
-  /// This method is called at the end of a transaction in which ``write()`` was called several
+  /// Call this method at the end of a transaction in which ``write()`` may have been called several
   /// times.
   func finish() throws {
     begin()

@@ -30,8 +30,8 @@ struct DerivedValues {
       return try result(derived, related.map { .integer($0.bits) }, number, storage)
     }
     let sources = try related.compactMap { other -> StoredValue? in
-      // Check the target, because the object may still refer to an object that another context has
-      // deleted.
+      // Skip a target that is not an object of the destination entity. The reference may be
+      // outdated, because another context may have deleted its target.
       guard let there = model.storage(of: other), let destination = derived.destination,
         there.entity.isKind(of: destination)
       else { return nil }

@@ -11,7 +11,7 @@ final class EntityStorage: Sendable {
   ///
   /// An element is `nil` if the class no longer has the property.
   let properties: [[PropertyDescription?]]
-  /// The number of each property's field in each layout, ordered by layout and then by slot.
+  /// The index of each property's field in each layout, ordered by layout and then by slot.
   ///
   /// An element is -1 if the layout has no field for the property.
   private let fields: [Int]
@@ -20,7 +20,7 @@ final class EntityStorage: Sendable {
   private let constants: [[StoredValue]]
   /// The slot of each field in a new record, in field order.
   private let columns: [Int]
-  /// The property of each field in a new record, in field order.
+  /// The location, in an object's memory, of each field of a new record, in field order.
   private let memoryFields: [MemoryField]
   /// The fillers that set the properties of managed objects from records, one for each layout.
   let fillers: [ObjectFiller]
@@ -36,8 +36,8 @@ final class EntityStorage: Sendable {
   let variableColumns: [PropertyDescription]
   /// The attributes whose values are kept in the history when an object is deleted.
   ///
-  /// These are the attributes that the model declares as preserved, and a unique attribute that
-  /// identifies the object to readers of the history.
+  /// These are the attributes that the model declares as preserved and, if the entity has a unique
+  /// attribute, the one by which readers of the history can identify the object.
   let preservedColumns: [PropertyDescription]
   /// The preserved variable-length attributes.
   let preservedVariableColumns: [PropertyDescription]
@@ -57,8 +57,9 @@ final class EntityStorage: Sendable {
   let oneWayReferences: [PropertyDescription]
   /// The slots of the attributes that are not part of any unique index.
   ///
-  /// If the entity has a to-one relationship without an inverse, the set is empty, because saving
-  /// one of its objects also clears the object's references to deleted objects.
+  /// Changes to these attributes can be written without checking unique constraints or references.
+  /// If the entity has a to-one relationship without an inverse, the set is empty: each save of
+  /// such an object must also check whether the objects to which it refers have been deleted.
   let independentSlots: SlotSet
   /// The keyspaces of the indexes declared by the entity itself, in the order of the indexes.
   let indexKeyspaces: [String]
@@ -216,9 +217,9 @@ final class EntityStorage: Sendable {
 
   /// Returns the values of a record, indexed by slot.
   ///
-  /// If the record has no value for a property, the result contains the value that was declared
-  /// when the property was added or became required. If no value was declared, the result contains
-  /// null.
+  /// If the record has no value for a property, the result contains the default value that the
+  /// property had when it was added or became required. If the property had no default value, the
+  /// result contains null.
   func values(_ view: RecordView) throws -> [StoredValue] {
     var values = constants[view.layoutNumber]
     for (field, property) in properties[view.layoutNumber].enumerated() {

@@ -1,10 +1,12 @@
 /// Encodes the keys of index entries and edges.
 ///
 /// The key of an index entry consists of the indexed values. If the index is not unique, the object
-/// number follows the values. In a unique index, the object number is the value of the entry. An
-/// edge connects an owner with a member of its to-many relationship. Its key consists of the
-/// numbers of the owner and the member. In an ordered relationship, the key contains the member's
-/// position instead, and the value of the entry is the member's number.
+/// number follows the values. In a unique index, the object number is the value of the entry.
+///
+/// An edge connects an object (the owner) with a member of one of its to-many relationships. The
+/// key of an edge consists of the numbers of the owner and the member. In an ordered relationship,
+/// the key contains the member's position instead, and the value of the entry is the member's
+/// number.
 ///
 /// A key that would exceed the maximum key length is shortened:
 ///

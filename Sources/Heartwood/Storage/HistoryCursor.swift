@@ -1,6 +1,6 @@
 /// Reads the changes in a history one by one.
 ///
-/// Only some of the changes are in memory at a time.
+/// The changes are read in groups, so memory use does not depend on the length of the history.
 struct HistoryCursor {
   /// A change and its transaction.
   struct Change {

@@ -12,7 +12,7 @@ struct HistoryMerge {
     positions = token?.positions ?? [:]
   }
 
-  /// Adds a store's transactions that were committed after the token.
+  /// Adds the transactions that follow the token's position in a store's history.
   ///
   /// If the token does not cover the store, all transactions of the store are added.
   ///

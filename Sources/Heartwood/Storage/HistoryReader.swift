@@ -33,8 +33,8 @@ struct HistoryReader {
 
   /// Returns the position after the newest transaction.
   ///
-  /// If no transaction has been recorded yet, the position's number is 0. Reading from this
-  /// position throws `historyExpired` if transactions recorded later have been deleted.
+  /// If no transaction has been recorded yet, the position's number is 0. Later reads from the
+  /// returned position throw `historyExpired` once a transaction after it has been deleted.
   func newestPosition() throws -> HistoryPosition { try position { $0.next - 1 } }
 
   /// Returns the position after the transaction with the given number.

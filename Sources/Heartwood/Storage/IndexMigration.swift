@@ -58,7 +58,7 @@ struct IndexMigration {
       guard
         case .attribute(_, isOptional: false) = storage.entity.properties[slot].kind
       else { return false }
-      // If the attribute was optional, its value changes from `nil` to the declared value in some
+      // If the attribute used to be optional, it changes from `nil` to its default value in some
       // rows.
       return before?.kind.isOptional == true
     }

@@ -1,12 +1,17 @@
 extension StoredModel {
   /// Returns the stored description of a relationship: its destinations, inverse and keyspace.
   ///
-  /// A to-one relationship is stored as a field of the record. If its inverse is an unordered
-  /// to-many relationship, the keyspace `edges.N.P` also lists the objects that refer to each
-  /// object, so the inverse needs no separate list. The members of all other to-many relationships
-  /// are in `lists.N.P`, or in `orders.N.P` if they are ordered. In these names, N and P are the
-  /// numbers of the declaring entity and of the property. Because ordered and unordered
-  /// relationships use different keyspaces, the format of the entries in a keyspace never changes.
+  /// The relationship is stored according to its kind:
+  ///
+  /// - A to-one relationship is a field of the record. If its inverse is an unordered to-many
+  ///   relationship, the keyspace `edges.N.P` also lists the objects that refer to each object, so
+  ///   the inverse needs no separate list.
+  /// - The members of all other to-many relationships are in `lists.N.P`, or in `orders.N.P` if the
+  ///   relationship is ordered.
+  ///
+  /// In these names, N and P are the numbers of the declaring entity and of the property. Because
+  /// ordered and unordered relationships use different keyspaces, the format of the entries in a
+  /// keyspace never changes.
   func ends(
     of property: PropertyDescription, _ entity: EntityDescription,
     _ destination: EntityDescription?

@@ -18,8 +18,8 @@ struct RelationshipMigration {
         try forget(old, of: known)
       }
     }
-    // Collect all related objects before rewriting any row, because they are read from rows in the
-    // old format.
+    // Collect all related objects before rewriting any row, because this step reads rows in the old
+    // format.
     let fillings = try step.model.entities.flatMap { storage in
       try storage.entity.relationships.compactMap { try filling($0, storage) }
     }

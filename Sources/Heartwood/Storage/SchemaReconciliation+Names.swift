@@ -4,8 +4,8 @@ extension SchemaReconciliation {
   /// Declarations that match nothing in the store are omitted. The rules apply in this order:
   ///
   /// 1. A renamed declaration whose current name is not in the store, or has been matched, matches
-  ///    its first former name that is in the store and still unmatched. A new declaration may use
-  ///    that name.
+  ///    its first former name that is in the store and still unmatched. This applies even if a new
+  ///    declaration now uses that former name.
   /// 2. Any other renamed declaration may have been renamed by an earlier migration. It matches a
   ///    former name only if no current declaration uses that name and the store does not record
   ///    that the declaration has replaced it.
@@ -48,7 +48,7 @@ extension SchemaReconciliation {
 protocol RenamedInStore {
   /// The names that the current name has replaced, or `nil` if there are none.
   ///
-  /// If one of these names is used again, it belongs to another declaration.
+  /// If the schema uses one of these names again, it is the name of a different declaration.
   var formerNames: [String]? { get set }
 }
 

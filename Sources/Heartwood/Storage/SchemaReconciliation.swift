@@ -110,7 +110,8 @@ struct SchemaReconciliation {
 
   /// Keeps an entity that the schema does not declare, or records why it cannot be kept.
   ///
-  /// - Parameter related: A declared entity that is related to the undeclared entity.
+  /// - Parameter related: A declared entity that is related to the undeclared entity, or `nil` if
+  ///   there is none.
   private mutating func keep(
     _ entity: StoredModel.StoredEntity, _ related: StoredModel.StoredEntity?
   ) {

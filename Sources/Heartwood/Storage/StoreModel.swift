@@ -154,7 +154,8 @@ final class StoreModel: Sendable {
   /// to-one relationship.
   ///
   /// If the relationship's inverse is an unordered to-many relationship, the result is the keyspace
-  /// that the two relationships share. Otherwise, the result is an index added by the schema.
+  /// that the two relationships share. Otherwise, the result is the keyspace of an index that the
+  /// schema has added.
   func referrers(_ property: PropertyDescription, of entity: EntityDescription) -> String {
     if entity.isMemberReference(property),
       let name = relationshipKeyspaces[entity.position][property.slot]

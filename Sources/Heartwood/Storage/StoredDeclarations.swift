@@ -29,8 +29,9 @@ package struct StoredDeclarations: Codable, Equatable {
     var isPreservedOnDeletion: Bool?
     /// All values of the property's type, in stored form and in ascending order.
     ///
-    /// The list is `nil` unless the program defines the type, and a minimum or maximum is derived
-    /// from the property. The list is empty if the order is unknown.
+    /// The list is recorded only if the type is defined by the program, and a minimum or maximum is
+    /// derived from the property; otherwise, it is `nil`. The list is empty if the order is
+    /// unknown.
     var valueOrder: [StoredValue]?
   }
 

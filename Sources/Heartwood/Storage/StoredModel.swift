@@ -48,7 +48,7 @@ package struct StoredModel: Codable, Equatable {
     }
   }
 
-  /// The declarations, destinations and keyspace of a relationship.
+  /// The identifier, inverse, destinations and keyspace of a relationship.
   struct StoredEnds: Codable, Equatable {
     /// The identifier of the relationship.
     ///

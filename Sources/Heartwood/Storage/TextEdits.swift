@@ -29,7 +29,9 @@ struct TextEdits {
     var first: Int32 = -1
     /// The offset at which the next byte is written.
     var next: Int32 = -1
-    /// The offset at which the last slice's data ends.
+    /// The offset at which the last slice's space for data ends.
+    ///
+    /// The link to the next slice is stored there.
     var limit: Int32 = -1
     var sliceByteCount: Int32 = 0
     var lastRow: Int64 = 0
@@ -138,7 +140,8 @@ struct TextEdits {
 
   /// Returns the words of a row, grouped by term.
   ///
-  /// - Parameter words: The words in ascending order, as in ``add(_:from:to:fieldCount:)``.
+  /// - Parameter words: The words in ascending order, encoded as for
+  ///   ``add(_:from:to:fieldCount:)``.
   func pendingWords(_ words: [UInt64], fieldCount: Int) -> PendingWords {
     var result = PendingWords()
     result.length = words.count
@@ -214,8 +217,8 @@ struct TextEdits {
     var stream = streams[number]
     let difference = row - stream.lastRow
     stream.lastRow = row
-    // Use the lowest bit as the sign, because a row can be less than the previous one, although
-    // rows are usually in ascending order.
+    // Use the lowest bit as the sign. Rows are usually added in ascending order, but a row can also
+    // be less than the previous one.
     append(varint: UInt64(difference.magnitude) << 1 | (difference < 0 ? 1 : 0), to: &stream)
     append(varint: UInt64(content.count), to: &stream)
     for position in content.indices { append(content[position], to: &stream) }

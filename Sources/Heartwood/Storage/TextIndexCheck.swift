@@ -111,7 +111,8 @@ private struct Contents {
     try reader?.forEachPosting { term, row, content in
       posting(term, 0 &- Self.hash(term, row, content))
     }
-    // Apply the pending rows, which replace the same rows in the posting lists.
+    // For each pending row, cancel the outdated postings in the lists (`before`), and count the
+    // current postings (`after`) as part of the index.
     for (row, change) in pending {
       add(change.before, row, 1)
       add(change.after, row, .max)
@@ -128,10 +129,12 @@ private struct Contents {
 }
 
 extension TextIndexReader {
-  /// Calls `body` with every posting except those of pending rows.
+  /// Calls `body` with every posting in the posting lists.
   ///
-  /// - Throws: `corrupt` if a list cannot be decoded, or if its length differs from the length
-  ///   recorded for its term.
+  /// Pending changes are ignored.
+  ///
+  /// - Throws: `corrupt` if a list cannot be decoded, or if its number of postings differs from the
+  ///   number recorded for its term.
   fileprivate func forEachPosting(
     _ body: (_ term: [UInt8], _ row: Int64, _ content: ArraySlice<UInt8>) throws -> Void
   ) throws {

@@ -3,10 +3,10 @@
 /// A posting list contains the rows in which a term occurs, and the term's positions in each row.
 ///
 /// Each posting consists of the difference between its row and the previous row, followed by its
-/// *content*. If the index has several attributes, the content begins with a set of bits, one for
-/// each attribute that contains the term. The set is followed by the number of positions in each
-/// such attribute and the differences between these positions. All numbers are variable-length
-/// integers.
+/// *content*. If the index has several attributes, the content begins with a bit mask of the
+/// attributes that contain the term. For each attribute that contains the term, the content then
+/// lists the number of positions and the differences between successive positions. All numbers are
+/// variable-length integers.
 package struct TextPostings {
   let bytes: [UInt8]
   let fieldCount: Int
@@ -91,7 +91,9 @@ package struct TextPostings {
     }
   }
 
-  /// Returns the positions of the current posting, whose content must already have been read.
+  /// Returns the current posting's positions in the given attributes.
+  ///
+  /// The content of the posting must already have been read.
   package func positions(_ fields: UInt64) throws -> [UInt32] {
     var offset = contentStart
     var mask: UInt64 = fieldCount == 1 ? 1 : try bytes.varint(at: &offset)

@@ -31,8 +31,8 @@ enum CharacterClass: UInt8 {
     case UInt8(ascii: "_"): .joiner
     case UInt8(ascii: "'"): .midBoth
     case UInt8(ascii: "\""): .quote
-    // Treat a full stop or a colon between letters as a word separator. Such text is usually an
-    // address, and each part of an address is a separate word.
+    // Allow these characters only between digits. Unlike in Annex #29, a full stop or a colon
+    // between letters separates words, because such text is usually an address.
     case UInt8(ascii: "."), UInt8(ascii: ","), UInt8(ascii: ";"): .midNumber
     default: .other
     }

@@ -38,7 +38,8 @@ extension TextSearchTree {
     return starts
   }
 
-  /// Returns whether all groups of words occur close to each other in the same attribute.
+  /// Returns whether all groups of words occur in the same attribute, at most `distance` words
+  /// apart.
   static func areNear(
     _ groups: [[Word]], distance: Int, _ positions: (Int) throws -> [UInt32]
   ) rethrows -> Bool {

@@ -6,7 +6,7 @@ import Foundation
 struct TextStatistics: Sendable {
   /// The number of objects in the index.
   var documentCount = 0
-  /// The number of words in all objects.
+  /// The total number of words in all objects.
   var totalLength = 0
   /// For each leaf of the query, the number of objects in which any attribute contains the leaf.
   var leafCounts: [Int]

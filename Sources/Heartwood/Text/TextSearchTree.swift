@@ -47,7 +47,7 @@ struct TextSearchTree {
   private let tokenizer: TextTokenizer
   private let field: (TextQueryAttribute) throws -> Int?
   private var isNegated = false
-  /// The number of words from user input that may still be used, or `nil` for other text.
+  /// The number of words that may still be used, or `nil` if the text is not user input.
   private var inputWordCount: Int?
   private var inputSimilarCount = 0
 

@@ -13,7 +13,7 @@ public struct TextTokenizer: Sendable {
     case custom(any CustomTextTokenizer)
     /// A custom tokenizer implemented by another program.
     ///
-    /// The current process, such as a tool, has access only to the name of the tokenizer.
+    /// The current process, for example a command-line tool, knows only the name of the tokenizer.
     case unknown
   }
 
@@ -76,7 +76,8 @@ public struct TextTokenizer: Sendable {
     self.init(kind: .unknown, identifier: identifier)
   }
 
-  /// The tokenizer without stemming, which is used for the beginnings of words.
+  /// The tokenizer without stemming, which is used for queries that contain the beginning of a
+  /// word.
   var withoutStemming: TextTokenizer {
     guard case .words(let scanner) = kind else { return self }
     return .words(ignoresCase: scanner.ignoresCase, ignoresDiacritics: scanner.ignoresDiacritics)

@@ -78,7 +78,7 @@ extension ManagedObjectContext {
   /// generation.
   ///
   /// The result is `false` if the edit also changes a relationship that has the fault as a member,
-  /// because a redo omits such members on both sides.
+  /// because a redo omits such a fault from both sides of the relationship.
   private func restoresEdit(_ step: UndoLog.Step) -> Bool {
     guard undoLog?.isUndoing == false, step.object.isFault else { return false }
     switch step {
@@ -107,7 +107,8 @@ extension ManagedObjectContext {
 
   /// Completes the deletion of a saved object after a group has been reverted.
   ///
-  /// The delete rules then also apply to references to the object that other contexts have added.
+  /// The delete rules then also cover references to the object that other contexts have added
+  /// since.
   private func completeDeletion(of object: ManagedObject) {
     guard deleted.contains(object), !object.isInaccessible else { return }
     deleted.remove(object)
@@ -261,7 +262,7 @@ extension ManagedObjectContext {
     // Leave the member removed if loading shows that another context has also removed it.
     if wasRemoved, !isRemoved { return false }
     if object.entityDescription?.inverses[property.slot] != nil {
-      // Check the member, because its side of the relationship may not have been reverted.
+      // Skip the member if its own side of the relationship cannot be reverted.
       guard isRevertible(member) else { return false }
       // The member is still a fault: the pinned generation lacks its row, but this context has
       // edited it.

@@ -21,8 +21,8 @@ final class UndoLog {
     case original(ManagedObject, PropertyDescription)
     case insertion(ManagedObject)
     case deletion(ManagedObject)
-    /// Changes pushed by a child context replaced the base of an object's changes with an older one
-    /// (N-05).
+    /// A child context pushed changes that are based on an older version of the row. That version
+    /// became the base of the object's changes (N-05).
     case base(ManagedObject, EarlierState?)
 
     /// The object that was changed.

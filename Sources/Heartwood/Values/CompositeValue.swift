@@ -17,8 +17,8 @@
 /// change lists, the element is called `address.city`.
 ///
 /// The type of an element must be an attribute type or another composite value. When an object is
-/// loaded, its elements are set directly, without calling the structure's initialisers or property
-/// observers.
+/// loaded, the elements of its composite attributes are set directly, without calling the
+/// structure's initialisers or property observers.
 public protocol CompositeValue: SendableMetatype {
   /// The names that elements had in earlier versions of the structure, keyed by current name.
   ///

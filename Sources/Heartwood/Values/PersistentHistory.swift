@@ -81,7 +81,7 @@ struct HistoryPosition {
 
 /// The changes made by one save or batch request.
 public struct PersistentHistoryTransaction: Sendable {
-  /// The position after this transaction.
+  /// A token for the position directly after this transaction.
   public internal(set) var token: PersistentHistoryToken
   /// The author of the changes, or `nil` if no author was set.
   ///

@@ -5,7 +5,7 @@
 public struct Backup: Sendable {
   /// A generation that can be restored.
   public struct RestorePoint: Hashable, Sendable {
-    /// The generation.
+    /// The generation that can be restored.
     public var generation: Generation
     /// The commit time of the generation, in milliseconds since 1970 (UTC).
     public var time: UInt64
@@ -67,8 +67,8 @@ public struct Backup: Sendable {
   /// with the suffix `.partial`, and renames it to `target` when it is complete and synced.
   ///
   /// - Parameters:
-  ///   - generation: The generation of one of the ``restorePoints()``, or `nil` for the newest
-  ///     generation.
+  ///   - generation: The generation to restore, or `nil` for the newest one. It must belong to one
+  ///     of the ``restorePoints()``.
   ///   - target: A path that does not exist yet. Its parent directory must exist.
   ///   - asFork: Whether to give the new store a new identity, like that of a copied store. A fork
   ///     rejects tokens and backup directories of the original.
@@ -126,8 +126,8 @@ public struct Backup: Sendable {
       let points = try restorePoints(in: directory)
       guard let newest = points.last else { return 0 }
       let readable = Set(points.map(\.generation.frame))
-      // If a file is still being uploaded, its header is not readable yet. Once the upload has
-      // ended, the generations of the file and of the files on which it builds can be restored.
+      // A file without a readable header may still be uploading. Keep every file that it builds on,
+      // so that its generation can be restored once the upload has ended.
       var needed: Set<FrameNumber> = []
       for frame in directory.frames where !readable.contains(frame) {
         needed.formUnion(try directory.chain(to: frame).map(\.frame))

@@ -10,8 +10,8 @@ struct BackupChain {
 
   /// Opens the files needed to restore a generation.
   ///
-  /// - Parameter base: A generation whose files are not needed; see
-  ///   ``BackupDirectory/chain(to:after:)``.
+  /// - Parameter base: The generation at which to start, or `nil` to start with a full backup. The
+  ///   files that lead up to `base` are not opened; see ``BackupDirectory/chain(to:after:)``.
   /// - Throws: `generationExpired` if the directory does not contain the generation, or `corrupt`
   ///   if a file is missing or damaged.
   init(

@@ -51,7 +51,7 @@ struct BackupDirectory {
     lastSteps = steps
   }
 
-  /// Opens a file of the directory.
+  /// Opens a backup file in the directory.
   func file(_ name: BackupName) throws(StorageError) -> BackupFile {
     try BackupFile(name, in: path, fileSystem)
   }
@@ -121,10 +121,10 @@ struct BackupDirectory {
 
   /// Returns the files needed to restore a generation.
   ///
-  /// The first file contains all pages or builds on `base`.
+  /// The first file either contains all pages or builds on `base`.
   ///
-  /// - Parameter base: A generation whose files are not needed, or `nil` if the first file must
-  ///   contain all pages.
+  /// - Parameter base: A generation that the caller already has, or `nil` if there is none. The
+  ///   files that lead up to `base` are not returned.
   /// - Throws: `generationExpired` if there is no such generation, or `corrupt` if a needed file is
   ///   missing.
   func chain(
@@ -154,7 +154,7 @@ struct BackupDirectory {
     }
   }
 
-  /// Returns the headers of all generations' last files, in generation order.
+  /// Returns the header of each generation's last file, in generation order.
   ///
   /// Damaged headers are omitted.
   func readableHeaders() throws -> [BackupHeader] {
@@ -177,7 +177,10 @@ struct BackupDirectory {
         + restorable(upTo: frame), file: path)
   }
 
-  /// Returns a sentence that explains what can be restored without the given file.
+  /// Returns a sentence for an error message that names a generation that can be restored without
+  /// the file `damaged`.
+  ///
+  /// The method prefers the newest generation at or before `frame`.
   func restorable(
     upTo frame: FrameNumber, without damaged: BackupName? = nil
   ) -> String {

@@ -63,7 +63,7 @@ package struct BackupFile {
   /// Writes a file under a temporary name, and renames it when it is complete and synced.
   ///
   /// - Parameters:
-  ///   - header: The header. The method sets its image count.
+  ///   - header: The header to write. The method fills in its image count.
   ///   - images: A closure that calls its argument once for each image, in page order.
   /// - Complexity: One sync of the file, and one of the directory.
   static func write(

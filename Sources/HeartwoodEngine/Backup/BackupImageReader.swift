@@ -8,7 +8,7 @@ struct BackupImageReader {
   /// A buffer for images that are read together.
   private let block: ByteBlock
   private let imagesPerBlock: Int
-  /// The position of the first image in the block.
+  /// The position in the file of the first image in `block`.
   private var blockStart = 0
   private var blockImageCount = 0
   /// The position of the current image in the file.

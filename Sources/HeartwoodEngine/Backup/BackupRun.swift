@@ -68,9 +68,9 @@ struct BackupRun {
     return report
   }
 
-  /// Returns a snapshot of a generation from the list of named generations.
+  /// Returns a snapshot of a named generation.
   ///
-  /// - Returns: `nil` if the name has been released since the list was read.
+  /// - Returns: `nil` if the name has been released since the caller listed the named generations.
   private func namedSnapshot(at generation: Generation) throws -> Snapshot? {
     do { return try store.snapshot(at: generation) } catch {
       // Skip the generation only if its name has been released. After any other error, end the
@@ -94,7 +94,8 @@ struct BackupRun {
     return BackupStart(snapshot.state.point) == BackupStart(last.point) ? snapshot : nil
   }
 
-  /// Throws an error if a snapshot does not descend from a backup file's generation.
+  /// Throws an error unless the snapshot descends from the backed-up generation that `last`
+  /// describes.
   private func requireAncestor(
     _ last: BackupHeader, of snapshot: Snapshot
   ) throws(StorageError) {
@@ -230,7 +231,7 @@ struct BackupSeries {
 
   private var prefix: String { Self.prefix + BackupName.digits(number) + "-" }
 
-  /// Returns the name under which a store keeps the directory's newest generation.
+  /// Returns the name under which the store keeps `generation` for this series.
   func name(of generation: Generation) -> String { prefix + BackupName.digits(generation.frame) }
 
   /// Returns whether `name` has the form that ``name(of:)`` returns for this series.

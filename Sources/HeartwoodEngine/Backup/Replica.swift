@@ -107,8 +107,8 @@ public final class Replica: Sendable {
       let directory = try BackupDirectory(backup.path, on: backup.fileSystem)
       guard let newest = directory.names.last?.frame, newest > known else { return added }
       let (start, failure) = (known, try addGenerations(of: directory, &added, progress))
-      // Throw if nothing was added. Otherwise, list the directory again, because files may have
-      // been added.
+      // Throw if the replica has not advanced. Otherwise, list the directory again, because more
+      // files may have arrived in the meantime.
       if known == start { throw failure ?? directory.missing(newest) }
     }
   }
@@ -202,8 +202,8 @@ public final class Replica: Sendable {
         (point, segments) = try OpenSequence.startLineage(
           after: old.point, old.segments, files.log, files.locks)
       } catch {
-        // The lineage-start commit may exist only in the page cache. The next process that opens
-        // the store rewrites it.
+        // Disable writing, because the lineage-start commit may exist only in the system's page
+        // cache. The next process that opens the store writes the commit again.
         files.counters.disableWriting(after: error)
         throw error
       }

@@ -129,7 +129,8 @@ struct ReplicaStep {
     return (frames, written)
   }
 
-  /// Checks that there is an image of every page in use beyond the previous end of the store.
+  /// Checks that the new state has an image of every page in use from `first` on, the first page
+  /// after the previous end of the store.
   private func requireNewPages(
     of state: GenerationState, from first: PageNumber
   ) throws(StorageError) {

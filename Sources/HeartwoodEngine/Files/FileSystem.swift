@@ -50,8 +50,8 @@ package protocol FileSystem: AnyObject, Sendable {
 
   /// Renames a file or a directory.
   ///
-  /// A file atomically replaces any existing file with the new name. The new name of a directory
-  /// must not be in use.
+  /// Renaming a file atomically replaces any file that already has the new name. The new name of a
+  /// directory must not be in use.
   func rename(_ source: String, to target: String) throws(StorageError)
 
   /// Returns the type of a directory's volume, or `nil` if the directory does not exist.

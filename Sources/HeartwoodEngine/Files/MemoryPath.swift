@@ -5,8 +5,8 @@ package struct MemoryPath: Hashable, Sendable {
   package let text: String
 
   package init(_ path: String) {
-    // Nearly all paths are already normalised, so do not split them. Splitting every path took an
-    // eighth of the running time of a simulation.
+    // Nearly all paths are already normalised, so do not split them. In simulations, splitting
+    // every path took an eighth of the running time.
     if Self.isNormal(path) {
       text = String(path.utf8.dropFirst()) ?? ""
       return

@@ -192,10 +192,10 @@ extension Result where Failure == SystemError {
     }
   }
 
-  /// Returns the value, or throws a storage error whose `changedNothing` property is `true` if the
-  /// system refused the call.
+  /// Returns the value, or throws the storage error for a failed `action` on `path`.
   ///
-  /// Use this method for actions that create, remove or rename `path`.
+  /// If the system refused the call, the error's `changedNothing` property is `true`. Use this
+  /// method for actions that create, remove or rename `path`.
   func permitted(_ action: String, _ path: String) throws(StorageError) -> Success {
     switch self {
     case .success(let value): return value

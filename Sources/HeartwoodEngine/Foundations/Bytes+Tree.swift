@@ -38,7 +38,7 @@ extension Bytes {
 
   /// Prefetches the cache line at `offset` and the next one.
   ///
-  /// The caller must use the result.
+  /// The caller must use the result. Otherwise, the compiler removes the loads.
   @inline(__always)
   package func touchedLines(at offset: Int) -> UInt64 {
     UInt64(load8(offset)) ^ UInt64(load8(min(offset &+ 64, count &- 1)))

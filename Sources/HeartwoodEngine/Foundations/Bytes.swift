@@ -206,7 +206,8 @@ package struct MutableBytes {
 /// A block of aligned memory that is initially zero and is freed when its last reference is
 /// released.
 ///
-/// - Note: `@unchecked` because the memory is raw; each use documents its synchronisation.
+/// - Note: `@unchecked` is needed because the memory is raw. Each use documents its
+///   synchronisation.
 package final class ByteBlock: @unchecked Sendable {
   package let bytes: MutableBytes
 

@@ -13,8 +13,8 @@ enum KeyBuffer {
   /// Encodes a string or byte string as a key in `target`, and returns the key's length.
   ///
   /// If the key exceeds the limit, this method does not write it, and `finish` throws the error
-  /// later. Throwing inside the closures that access the bytes of strings would cost more than
-  /// copying the key.
+  /// later. Throwing from a closure that accesses a string's bytes would cost more than copying the
+  /// key.
   @inline(__always)
   static func encode(_ tag: KeyTag, _ content: Bytes, to target: MutableBytes) -> Int {
     target.store8(tag.rawValue, 0)

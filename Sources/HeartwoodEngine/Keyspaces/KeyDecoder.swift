@@ -172,8 +172,8 @@ extension KeyDecoder {
       isEscaped = true
       zero = bytes.firstZero(from: zero + 2)
     }
-    // Reject a terminator that no component follows, because the terminator would give the same key
-    // a second encoding.
+    // Reject a terminator at the end of the key. Without this check, the same key would have two
+    // valid encodings.
     guard zero + 1 != bytes.count else {
       throw malformed("ends with a terminator, but no component follows it")
     }

@@ -28,7 +28,7 @@ extension KeyspaceReads {
         limit = min(limit * 2, TreeBatch.capacity)
       } else {
         // `body` has made a change, which may have moved values that were already found. Look up
-        // the remaining keys again.
+        // the remaining keys again, starting with a batch of one key.
         keyspace?.requireUsable()
         limit = 1
       }

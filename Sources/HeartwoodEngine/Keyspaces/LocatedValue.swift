@@ -35,7 +35,7 @@ package struct KeyspaceReads {
     try TreeReader(view: view, root: root).find(SearchKey(key.bytes))
   }
 
-  /// Finds the value of an encoded key.
+  /// Finds the value of an encoded key, or returns `nil` if the key does not exist.
   ///
   /// The caller must release the value.
   @usableFromInline

@@ -12,7 +12,7 @@ package struct SnapshotDifference {
   /// One of the two states being compared.
   private struct Side {
     let view: PageView
-    /// The leaves that differ from the other state.
+    /// The leaves of this state that the other state does not share.
     let leaves: SortedLeaves
     let trees: [(name: String, tree: TreeID)]
 

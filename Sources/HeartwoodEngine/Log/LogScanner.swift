@@ -25,7 +25,7 @@ package struct LogScanner {
   ///
   /// Recording this segment ensures that each footer is read only once.
   private var triedSegment: UInt64?
-  /// The number of commits read so far that end in the segment that contains `point`.
+  /// The number of commits read so far that end in the same segment as `point`.
   private var commitCount = 0
 
   /// Creates a scanner.
@@ -109,8 +109,8 @@ package struct LogScanner {
     return nil
   }
 
-  /// Returns a step with all unread commits that the footer of the next frame's segment summarises,
-  /// or `nil` if there is no usable footer.
+  /// Returns a step with all unread commits from the footer of the next frame's segment, or `nil`
+  /// if that segment has no usable footer.
   private mutating func footerStep(upTo limit: FrameNumber) throws(StorageError) -> LogStep? {
     let next = nextFrame
     let number = geometry.segment(of: next)

@@ -19,9 +19,9 @@ extension LogFiles {
     if let file = try fileSystem.open(reservePath, .read), try file.byteCount() == wanted {
       return true
     }
-    // Sync the directory before creating a new reserve. The previous one may have become a segment
-    // whose name is not durable yet, and a process that adds a segment syncs the directory only if
-    // there is no reserve.
+    // Sync the directory before creating a new reserve. The previous reserve may have become a
+    // segment whose name is not durable yet. Once a reserve exists again, processes that add
+    // segments no longer sync the directory.
     if try !hasReserve() { try syncDirectory() }
     guard let file = try fileSystem.open(reservePath, .create) else { return false }
     do throws(StorageError) {

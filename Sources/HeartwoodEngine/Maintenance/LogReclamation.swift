@@ -3,8 +3,8 @@
 /// Reclamation considers only frames after the checkpointed generation. For each page, a retained
 /// generation needs only the newest frame at or before that generation. Frames at or before the
 /// checkpointed generation are not punched out, even though their pages are in the page file,
-/// because a reader may still hold a pointer to one of these frames. The map of retained frames is
-/// made durable before a segment is deleted or the first hole is punched.
+/// because a reader may still hold a pointer into them. The map of retained frames is made durable
+/// before a segment is deleted or the first hole is punched.
 ///
 /// Segments without retained frames are deleted. In any other segment, holes are punched for the
 /// first time when two conditions are met: the segment was already full at the previous

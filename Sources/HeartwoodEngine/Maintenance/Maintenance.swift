@@ -355,7 +355,7 @@ final class Maintenance: @unchecked Sendable {
         isRunning = false
         if isInterrupted {
           isRunRequested = true
-          // The thread that requested the suspension will stop this thread or throw `busy`.
+          // Wait, because the suspending thread will either stop this thread or throw `busy`.
           if !isStopped { lock.wait(milliseconds: 10) }
         }
       } else if millisecondsToHolderCheck == 0 {

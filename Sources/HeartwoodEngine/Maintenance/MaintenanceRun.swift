@@ -86,9 +86,8 @@ struct MaintenanceRun {
         // A full disk does not disable writing, because no data that is still needed has been
         // freed. An I/O error disables writing, because the system may regard pages as written
         // although they are not on disk. A failed sync is an I/O error even if the disk is full. If
-        // writing stayed enabled after such an error, the next run would read from the page cache a
-        // header slot that is not on disk, and would delete the segments that the slot on disk
-        // still needs.
+        // writing stayed enabled after such an error, the next run could read a header slot that
+        // exists only in the page cache, and delete segments that the slot on disk still needs.
         if error.kind == .io { files.counters.disableWriting(after: error) }
         throw error
       }

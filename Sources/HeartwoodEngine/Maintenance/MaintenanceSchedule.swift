@@ -1,4 +1,4 @@
-/// A schedule that decides when maintenance runs are due, and when writers must wait for a run.
+/// A schedule that decides when a maintenance run is due, and when writers must wait for one.
 ///
 /// No other type compares the length of the log with a limit. The schedule measures lengths in
 /// frames, counted from the commit that was newest when the last run started. The count starts at

@@ -98,8 +98,8 @@ package struct Geometry: Hashable, Sendable {
     return isFrame(following) ? following : firstFrame(of: segment(of: following + overhang))
   }
 
-  // The number to add to the index of a header or footer slot to get the index of a slot in the
-  // segment of the next frame.
+  // Adding this number to the index of a header or footer slot gives the index of a slot in the
+  // segment that contains the next frame.
   private var overhang: UInt64 { UInt64(footerFrames) }
 
   package func advance(_ frame: FrameNumber, by count: Int) -> FrameNumber {

@@ -164,8 +164,8 @@ package struct HeaderSlot: Hashable, Sendable {
   /// Decodes a slot, or returns `nil` if the bytes are not an intact slot of any version.
   ///
   /// - Throws: `corrupt` if a frame number or the sequence number is impossible, or
-  ///   `incompatibleFormat` if the version is unsupported, a feature is unknown, or the geometry is
-  ///   impossible. An intact slot with one of the last three faults is not corrupt.
+  ///   `incompatibleFormat` if the slot is intact but has an unsupported version, an unknown
+  ///   feature or an impossible geometry.
   package static func decode(_ bytes: Bytes) throws(StorageError) -> HeaderSlot? {
     typealias Layout = HeaderSlotLayout
     guard bytes.count >= Layout.byteCount,

@@ -51,7 +51,8 @@ struct SalvageLog {
 
   /// Follows the chain of commits in the log, starting at the generation in a header slot.
   ///
-  /// The method returns `false` if the page file is newer than the end of the chain.
+  /// The method returns `false` if the page file has advanced beyond this slot and its chain. In
+  /// that case, a newer header slot existed but is now damaged.
   private mutating func follow(
     _ header: HeaderSlot, _ slots: [HeaderSlot], _ log: LogFiles, _ committed: FrameNumber,
     _ newestInPages: FrameNumber
@@ -60,8 +61,8 @@ struct SalvageLog {
     var index = PageIndex()
     do throws(StorageError) {
       if let found = try LogStart(header: header, log: log) {
-        // Do not use this slot if the map starts at a later state. There was a newer slot, which is
-        // now damaged.
+        // If the map starts at a later state, do not use this slot: a newer header slot existed but
+        // is now damaged.
         guard !found.isOutdated else { return false }
         (start, index) = (found.point, found.index)
       }

@@ -77,7 +77,7 @@ final class SalvagePages {
       }
       numbers[number] = name
     }
-    // Use the first segment that is needed or exists, whichever has the lower number.
+    // Start at the first segment that is needed or the first that exists, whichever is lower.
     let needed = found.header.map {
       found.geometry.segment(of: found.geometry.next(after: $0.checkpointed.frame))
     }

@@ -1,4 +1,4 @@
-/// The entries in an outline's leaves, in key order, for copying into another store.
+/// The entries in the leaves of a ``TreeOutline``, in key order, for copying into another store.
 ///
 /// `report` records the ranges in which entries are missing.
 final class SalvagedEntries {

@@ -121,7 +121,7 @@ package final class WriterLock: @unchecked Sendable {
     assert(LockOrder.leave(LockByte.writer, of: locks.file))
     lock.withLock { owner = nil }
     counters.store(0, CountersLayout.writer)
-    // If unlocking fails, this process's next writer can still acquire the lock.
+    // Ignore a failure, because this process's next writer can still acquire the lock.
     try? locks.unlock(byte: LockByte.writer)
     admitNext()
   }

@@ -98,11 +98,11 @@ extension GenerationTable {
     try prune(checkpointed: checkpointed, gone: [])
   }
 
-  /// A Boolean value that indicates whether any of the newest states known to this process refers
-  /// to the log.
+  /// A Boolean value that indicates whether any of the newest states known to this process still
+  /// uses the log.
   ///
-  /// A state refers to the log if reading it requires the log, or if it still refers to segments
-  /// that a checkpoint has made unnecessary.
+  /// A state uses the log if some of its pages can be read only from the log, or if it still refers
+  /// to segments that a checkpoint has made unnecessary.
   package var needsLog: Bool {
     let checkpointed = files.counters.checkpointed
     return newestStates.contains { $0.generation > checkpointed } || holdsCheckpointedSegments

@@ -18,7 +18,8 @@ extension GenerationTable {
   /// Performs step S1: releases every live generation, invalidates its snapshots, and prevents
   /// pinning.
   ///
-  /// If the store has been closed, the method ends the snapshots that are still held.
+  /// If the store has already been closed, no generation is held afterwards, so the method also
+  /// calls the function that was passed to ``end(_:)``.
   ///
   /// - Throws: `io` if a lock could not be released, but only after all other locks have been
   ///   released.

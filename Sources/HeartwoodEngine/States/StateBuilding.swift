@@ -48,8 +48,8 @@ extension StoreFiles {
   /// Returns the newest header slot whose state has been announced in the shared counters.
   ///
   /// A checkpoint announces a state only after syncing its slot. A reader of an unannounced state
-  /// would reject every page that the checkpoint wrote. The reader can use the previous slot,
-  /// because the log still contains all frames between the two states.
+  /// would reject every page that the checkpoint wrote. Until the announcement, readers use the
+  /// previous slot, because the log still contains all frames between the two states.
   private func announcedHeader() throws(StorageError) -> HeaderSlot {
     let slots = try HeaderSlot.readBoth(pageFile.file)
     let checkpointed = counters.checkpointed

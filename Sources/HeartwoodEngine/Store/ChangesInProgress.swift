@@ -59,8 +59,9 @@ final class ChangesInProgress: @unchecked Sendable {
 extension StoreCore {
   /// Performs procedure O3: shuts down the shared state once no call is changing the store.
   ///
-  /// If `withCheckpoint` is `false`, the method does not wait for these calls. The current thread
-  /// may have released the last `Store` object inside a write, and would then wait for itself.
+  /// If `withCheckpoint` is `false`, the method does not wait for these calls to end. The current
+  /// thread may have released the last `Store` object inside a write, and waiting would then mean
+  /// waiting for itself.
   func close(withCheckpoint: Bool) throws(StorageError) {
     guard withCheckpoint else { return changes.end { try? self.end(withCheckpoint: false) } }
     changes.end()

@@ -1,7 +1,7 @@
 /// A generation that stays readable because it is held by a snapshot, by another process or by a
 /// name.
 public struct LiveGeneration: Hashable, Sendable {
-  /// The generation.
+  /// The generation that stays readable.
   public var generation: Generation
   /// The time since the generation was committed, according to the wall clock.
   public var age: Duration

@@ -75,7 +75,8 @@ struct OpenSequence {
     let presence = options.isReadOnly ? LockByte.presenceReadOnly : LockByte.presenceReadWrite
     let clock = SystemThread.monotonicMilliseconds
     if options.isReadOnly {
-      // A process that destroys, moves or replaces the store holds this lock exclusively.
+      // Wait for any process that is destroying, moving or replacing the store, because it holds
+      // this lock exclusively.
       while try !locks.tryLock(.shared, byte: presence) { try pause(since: clock) }
       if let opened = try attach(locks, orWaitFor: LockByte.presenceReadWrite) { return opened }
       return try openAlone(locks)

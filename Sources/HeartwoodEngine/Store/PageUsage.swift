@@ -13,7 +13,7 @@ public struct PageUsage: Hashable, Sendable {
     case leaf
     /// Bytes of a value that is too large for a leaf.
     case overflow
-    /// The numbers of the overflow pages of a value.
+    /// The page numbers of a value's overflow pages.
     case overflowIndex
     /// A page in use whose bytes are corrupt or cannot be read.
     case damaged

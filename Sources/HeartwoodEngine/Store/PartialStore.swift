@@ -94,7 +94,8 @@ struct PartialStore {
     let path = partialPath + "/locks"
     let locks = StoreLocks(
       file: try fileSystem.entering(partialPath, newFileMode: fileMode).create(path))
-    // Another process may have renamed the directory before this one locked the file.
+    // Check that the locked file is still at this path, because another process may have renamed
+    // the directory before this one locked the file.
     guard try locks.tryLock(.exclusive, byte: LockByte.creation),
       try fileSystem.identity(of: path) == locks.file.identity(),
       try !locks.isLockedElsewhere(byte: LockByte.presenceReadWrite)

@@ -43,8 +43,9 @@ extension Store {
   public func resume() throws {
     try requireOpen()
     let registry = StoreRegistry.ofThisProcess
-    // Return if this thread is performing a write through any `Store` object. The store is not
-    // suspended then, and this thread must not wait for a thread that is suspending the store.
+    // Return if this thread is performing a write through any `Store` object. In that case, the
+    // store is not suspended. Waiting for a thread that is suspending the store would cause a
+    // deadlock, because that thread waits for the write to end.
     guard !registry.cores(of: registryKey).contains(where: \.writerLock.isHeldByThisThread) else {
       return
     }

@@ -249,7 +249,7 @@ public final class Store: Sendable {
       do { return try snapshot(at: Generation(frame: frame)) } catch let error as StorageError
         where error.kind == .generationExpired
       {
-        // The generation has been released since the generations were listed.
+        // Skip this generation, because it has been released since the list was read.
         continue
       }
     }

@@ -70,7 +70,7 @@ public struct StoreOptions: Sendable {
   /// of the page file, but at least 16 MiB and at most 128 MiB. In a large store, a page that
   /// changes repeatedly is therefore written to the page file less often.
   public var checkpointLogByteCount: Int?
-  /// A closure that the store calls on its own thread when an automatic checkpoint fails.
+  /// A closure that the store calls on its background thread when an automatic checkpoint fails.
   ///
   /// If consecutive checkpoints fail with the same error, the error is reported only once. Writers
   /// continue, and the log grows until a checkpoint succeeds.

@@ -154,8 +154,9 @@ extension Store {
 
   /// Replaces the store at a path by moving another store on the same volume to that path.
   ///
-  /// To keep the other store at `source`, pass the path of a copy instead. After a crash, the next
-  /// process that opens the store finds either the complete old store or the complete new store.
+  /// To keep the store at `source`, copy it first and pass the path of the copy. After a crash, the
+  /// next process that opens the store finds either the complete old store or the complete new
+  /// store.
   ///
   /// - Parameters:
   ///   - path: The path of the store to replace, or a path without a store.

@@ -68,8 +68,8 @@ package final class LeafScanner {
 
   /// Advances both scanners for as long as their next entries have identical cells.
   ///
-  /// Afterwards, both scanners are at the last of these entries. The method stops at equal entries
-  /// whose cells have different layouts.
+  /// Afterwards, both scanners are at the last of these entries. The method also stops if the next
+  /// entries are equal but their cells have different layouts.
   ///
   /// - Complexity: Reads no page, because skipping stops when either scanner reaches the end of its
   ///   leaf.

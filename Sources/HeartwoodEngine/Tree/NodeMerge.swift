@@ -31,8 +31,8 @@ struct NodeMerge {
     let shared = min(entries.left.prefixCount, entries.right?.prefixCount ?? 0)
     let middle = entries.middle(prefixCount: shared, within: bounds)
     if let split = split(at: middle, pageByteCount: pageByteCount) { return split }
-    // Divide a branch even if no balanced division fits, because a branch must have at least two
-    // children.
+    // If no balanced division fits, still divide a branch in which one of the two nodes has fewer
+    // than two children.
     guard !entries.isLeaf else { return nil }
     if entries.left.count < 2 { return split(at: bounds.lowerBound, pageByteCount: pageByteCount) }
     if entries.count - entries.left.count < 2 {

@@ -51,9 +51,9 @@ extension WorkingPages {
       let held = holder < savepoints.count ? savepoints[holder].replaced : table.pointee
       held.forEach { number, block in
         guard let block else { return }
-        // The bytes that a savepoint holds date from before its own changes, so search only the
-        // enclosing savepoints for the owner. The table holds the newest bytes, which can belong to
-        // any savepoint.
+        // The bytes in a savepoint date from before that savepoint's changes, so only an enclosing
+        // savepoint or the transaction itself can own them. The bytes in the table are the newest,
+        // so any savepoint can own them.
         let owner = (0..<holder).last { savepoints[$0].replaced.contains(number) }
         departures.append(
           Departure(

@@ -79,8 +79,7 @@ struct ModelLayout {
     return improved(candidates[best])
   }
 
-  /// Returns the arrangement after swapping neighbouring boxes within columns where this improves
-  /// it.
+  /// Returns an arrangement that is improved by swapping neighbouring boxes within columns.
   private func improved(_ columns: Columns) -> Columns {
     var best = (columns: columns, cost: cost(columns))
     for _ in 0..<8 {

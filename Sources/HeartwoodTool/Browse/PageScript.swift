@@ -71,7 +71,8 @@ enum PageScript {
       function dateText(seconds) {
         const date = new Date(Math.round(Number(seconds) * 1000) + millisecondsUntil2001);
         const text = Number.isNaN(date.getTime()) ? "" : date.toISOString();
-        // Years with more than four digits cannot be distinguished from other numbers.
+        // Show seconds for years before 0 or after 9999, which JavaScript writes with six digits,
+        // and for dates that it cannot represent.
         if (!/^\d{4}-/.test(text)) return `${seconds} s after 2001`;
         return text.replace("T", " ").replace(".000Z", "").replace("Z", "");
       }

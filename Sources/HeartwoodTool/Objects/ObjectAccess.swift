@@ -23,7 +23,7 @@ enum ObjectAccess {
     }
   }
 
-  /// The author of transactions, unless another author is given on the command line.
+  /// The author recorded for transactions if the command line does not specify another author.
   static let author = "heartwoodctl"
 
   /// Returns the entity with the given name, or throws an error if there is none.

@@ -4,9 +4,9 @@ import SQLiteWriter
 /// The tables and views of a SQLite file that contains the objects of a store.
 ///
 /// Each entity has a table. If an entity inherits from another entity, its table contains only the
-/// properties declared by the entity itself. Both tables use the same `id` values. A view joins the
-/// tables. To-one relationships are foreign keys. A to-many relationship that is not determined by
-/// a foreign key has its own table.
+/// properties declared by the entity itself. An object has the same `id` in both tables, and a view
+/// joins the tables. To-one relationships are foreign keys. A to-many relationship that is not
+/// determined by a foreign key has its own table.
 struct SQLiteExportPlan {
   struct Table {
     let entity: EntityFacts

@@ -54,8 +54,8 @@ enum DumpCommand {
         "\(QuotedText.escaped(name)) (\(HumanText.count(try keyspace.count(), "entry")))")
       var rows: [(key: String, value: ShownValue)] = []
       let walk = KeyspaceWalk(keyspace, from: invocation.from, limit: invocation.limit)
-      // Read four bytes of the value per terminal column. A character takes at most four bytes in
-      // UTF-8, unless it is composed, so these bytes usually suffice to fill the line.
+      // Read four bytes of the value per terminal column. This usually suffices to fill the line,
+      // because a Unicode scalar takes at most four bytes in UTF-8.
       let byteLimit = invocation.has(.full) ? nil : output.width * 4
       try walk.forEachEntry(upTo: byteLimit) { key, value in
         rows.append((KeyNotation.text(of: key), value))

@@ -15,8 +15,8 @@ enum GenerationsCommand {
     let retainedByteCount: Int
     let names: [String]
     let holders: [HolderText]
-    /// A Boolean value that indicates whether neither a name nor a known process holds the
-    /// generation.
+    /// A Boolean value that indicates whether the generation's holder is unknown, because it is
+    /// neither a name nor a listed process.
     ///
     /// Only the text output shows this value.
     let isHeldByUnknown: Bool

@@ -1,7 +1,8 @@
 import Dispatch
 import Foundation
 
-/// An object that, while it exists, removes an unfinished file if the user interrupts the program.
+/// An object that removes an unfinished file if the user interrupts the program while the object
+/// exists.
 final class Interruption {
   private let sources: [any DispatchSourceSignal]
 

@@ -15,7 +15,7 @@ final class Output {
   let hasColors: Bool
   /// The exit code of the command if the reader closes the output.
   ///
-  /// A command whose result is known sets this code before it writes the result.
+  /// Once a command's result is known, the command sets this code and then writes the result.
   var exitCodeIfClosed = ExitCode.fine
   private var pending = Data()
   private var pager: Pager?

@@ -6,10 +6,10 @@ package struct StoreDamage: Hashable, Sendable {
   package var sample: UInt8
   /// A Boolean value that indicates whether the hashes of the changed bytes are recomputed.
   package var repairs: Bool
-  /// A Boolean value that indicates whether the store is opened before the machine is restarted.
+  /// A Boolean value that indicates whether the store is opened without restarting the machine.
   ///
-  /// If the value is `true`, the store is opened as if its process had died. Otherwise, the store
-  /// is opened as if the machine had been restarted.
+  /// If the value is `true`, the store is opened as if only its process had died. Otherwise, the
+  /// store is opened as if the machine had been restarted.
   package var isSameBoot: Bool
   package var edits: [StoreEdit]
 
@@ -56,7 +56,7 @@ package struct StoreDamage: Hashable, Sendable {
   ///
   /// Throwing a `StorageError` is not misbehaviour.
   ///
-  /// - Returns: `true` if a `StorageError` was thrown, and one sentence for each misbehaviour.
+  /// - Returns: Whether a `StorageError` was thrown, and one sentence for each misbehaviour.
   /// - Throws: Any other error, which the engine must never throw.
   package func run() throws -> (metError: Bool, findings: [String]) {
     let sample = store

@@ -14,7 +14,7 @@ package struct StoreEdit: Hashable, Sendable {
     case flip
     /// Overwrites `count` bytes with the lowest byte of `value`.
     case fill
-    /// Overwrites the page with page `count` of the same file.
+    /// Overwrites the page with the page at index `count` of the same file.
     case copyPage
     /// Truncates the file at `offset`.
     case cut
@@ -22,7 +22,7 @@ package struct StoreEdit: Hashable, Sendable {
     case extend
     /// Removes the file.
     case remove
-    /// Replaces the contents of the file with the contents of file `count`.
+    /// Replaces the contents of the file with those of the file at index `count`.
     case copyFile
   }
 

@@ -1,7 +1,7 @@
 import HeartwoodEngine
 
-/// A process that only holds the newest generation and, if its assignment requires this, the writer
-/// lock.
+/// A process that does nothing but hold the newest generation and, if its assignment says so, the
+/// writer lock.
 struct HolderRole {
   private let own: WorkerAssignment
 

@@ -25,11 +25,15 @@ package final class Ledger {
     case acknowledged
     /// A transaction was rejected because another process held the store.
     case busy
-    /// A snapshot of the newest generation contained `lasts`, the number of each writer's last
-    /// transaction, and accounts with the hash `hash`.
+    /// The process has read a snapshot of the newest generation.
+    ///
+    /// `lasts` contains the number of each writer's last transaction, and `hash` is the hash of the
+    /// accounts.
     case read
-    /// A snapshot that was held for some time or offered by another process contained `lasts`, the
-    /// number of each writer's last transaction, and accounts with the hash `hash`.
+    /// The process has read a snapshot that it had held for some time, or that another process had
+    /// offered.
+    ///
+    /// `lasts` and `hash` have the same meanings as in `read`.
     case readAgain
     /// A past generation, or one that was offered by another process, has expired and could not be
     /// read.

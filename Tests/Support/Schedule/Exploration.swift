@@ -98,8 +98,8 @@ package struct Exploration {
     return summary
   }
 
-  /// The states from which orders have continued, each with the smallest number of preemptions so
-  /// far.
+  /// The states from which orders have continued, each with the smallest number of preemptions that
+  /// led to it.
   private struct Starts {
     private var preemptionCounts: [UInt64: Int] = [:]
 

@@ -9,7 +9,7 @@ struct Races {
   /// For each step, `true` if a later step of another participant races with it.
   private(set) var isFirst: [Bool]
   private let participantCount: Int
-  /// The vector clocks of the steps, one after another.
+  /// The concatenated vector clocks of all steps.
   ///
   /// The entry for a step and a participant is the number of that participant's steps that happen
   /// before the step, including the step itself.
@@ -52,7 +52,8 @@ struct Races {
     _ steps: [Schedule.Step]
   ) {
     if let previous { merge(previous, into: index) }
-    // Go backwards. A step that happens before a later step in this list does not race.
+    // Visit the latest steps first. A step does not race with the step at `index` if it happens
+    // before a step that has already been visited.
     for other in earlier.sorted(by: >) {
       let owner = steps[other].participant
       guard clocks[index * participantCount + owner] < ordinals[other], owner != participant

@@ -89,7 +89,8 @@ package final class Schedule: @unchecked Sendable {
 
   /// The number of steps after which a run, or a process that runs alone, is considered endless.
   static let stepLimit = 20_000
-  /// The number of successive rounds in which the requests of all participants may fail.
+  /// The number of successive rounds in which the requests of all participants may fail before the
+  /// run is stopped.
   ///
   /// The number is large because some participants repeat a failed request several times before
   /// they continue with something else.
@@ -314,7 +315,7 @@ package final class Schedule: @unchecked Sendable {
     hand()
     participants[number].turn.await()
     participants[number].process.refresh()
-    // Perform the step for which this participant has just received the turn again.
+    // The turn has returned to this participant, so use it to take a step.
     _ = waitForTurn(number, Operation(name: "go on", target: ""))
   }
 
