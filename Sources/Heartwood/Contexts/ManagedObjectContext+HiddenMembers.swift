@@ -63,7 +63,9 @@ extension ManagedObjectContext {
   }
 
   /// Returns an array that contains only the number of a to-one relationship's target, as recorded
-  /// in the store or in the parent. The array is empty if there is no target.
+  /// in the store or in the parent.
+  ///
+  /// The array is empty if there is no target.
   private func storedTarget(
     of object: ManagedObject, _ property: PropertyDescription, _ view: StoreView?
   ) throws -> [ObjectNumber] {

@@ -22,8 +22,9 @@ struct ListEdits {
 
   subscript(key: Key) -> Edit { edits[key] ?? Edit() }
 
-  /// Adds a list without recording any added or removed members. The order of its members may have
-  /// changed.
+  /// Adds a list without recording any added or removed members.
+  ///
+  /// The order of its members may have changed.
   ///
   /// If the list is already included, this method has no effect.
   mutating func include(_ owner: ObjectNumber, _ slot: Int) {

@@ -161,7 +161,9 @@ struct HashRepair {
     bytes.store64(XXH64.hash(bytes.bytes.slice(0, end), seed: seed), end)
   }
 
-  /// Repairs a header. Its hash is computed without a seed and follows the bytes that it covers.
+  /// Repairs a header.
+  ///
+  /// Its hash is computed without a seed and follows the bytes that it covers.
   private func repair(_ header: MutableBytes, upTo end: Int) {
     header.store64(XXH64.hash(header.bytes.slice(0, end), seed: 0), end)
   }
