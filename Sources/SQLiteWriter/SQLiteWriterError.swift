@@ -14,7 +14,7 @@ package struct SQLiteWriterError: Error, Equatable {
     case invalidRow
     /// A rowid is not greater than the rowid of the previous row.
     case unorderedRowid
-    /// Two rows have the same key in a unique index or a primary key.
+    /// Two rows have the same primary key, or the same key in a unique index.
     case duplicateKey
     /// A row or the file exceeds a limit of SQLite.
     case tooLarge

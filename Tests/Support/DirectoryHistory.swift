@@ -38,7 +38,7 @@ enum NameChange {
     }
   }
 
-  /// The file or directory whose name is changed.
+  /// The file or directory that is created, removed or renamed.
   var entry: DirectoryEntry {
     switch self {
     case .create(_, let entry), .remove(_, let entry), .rename(_, _, let entry): entry

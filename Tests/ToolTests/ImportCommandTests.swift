@@ -164,7 +164,7 @@ struct ImportCommandTests {
   }
 
   @Test(arguments: [false, true])
-  func `an element refused at the end of the input changes nothing`(
+  func `refusing an element at the end of the input leaves the store unchanged`(
     isPipe: Bool
   ) throws {
     try addTags()

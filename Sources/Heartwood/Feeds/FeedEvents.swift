@@ -10,7 +10,7 @@ struct FeedSubject: Hashable {
 struct FeedEvents {
   /// The objects with new events, in the order of their first new events.
   private(set) var subjects: [FeedSubject] = []
-  /// The last new event about each object.
+  /// The most recent event for each object, without repeated events.
   private(set) var last: [FeedSubject: FeedElement] = [:]
   /// The time of each completed snapshot of existing objects, keyed by source.
   private(set) var completed: [String: Int64] = [:]

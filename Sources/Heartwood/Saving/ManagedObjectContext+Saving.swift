@@ -70,7 +70,7 @@ extension ManagedObjectContext {
     }
     guard let request else { return }
     // From now on, unsaved changes are relative to the new generation. Within a transaction, that
-    // generation does not exist yet.
+    // generation is not committed yet, so it cannot be recorded.
     if case .within = pin {} else { recordRead(generation) }
     let hadChanges = hasOwnChanges
     let counts = "\(inserted.count) new, \(updated.count) changed, \(deleted.count) deleted"

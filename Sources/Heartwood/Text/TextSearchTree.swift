@@ -47,7 +47,9 @@ struct TextSearchTree {
   private let tokenizer: TextTokenizer
   private let field: (TextQueryAttribute) throws -> Int?
   private var isNegated = false
-  /// The number of words that may still be used, or `nil` if the text is not user input.
+  /// The number of words that the query may still contain, or `nil` if there is no limit.
+  ///
+  /// Only queries from user input have a limit.
   private var inputWordCount: Int?
   private var inputSimilarCount = 0
 

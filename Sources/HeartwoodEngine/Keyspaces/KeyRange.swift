@@ -26,10 +26,10 @@ public struct KeyRange: Hashable, Sendable {
       self.init()
       return
     }
-    // Append `FF`, because no component starts with `FF`. If the prefix ends with a string or byte
-    // string, append `00 FF` instead. Keys with further components have a `00` terminator after the
-    // string, and they sort before `00 FF`. A longer string with a zero byte at this position has
-    // the bytes `00 FF`, and is outside the range.
+    // Append `FF` as the exclusive end, because no component starts with `FF`. If the prefix ends
+    // with a string or byte string, append `00 FF` instead. In keys with further components, the
+    // string is followed by its terminator `00` and a byte less than `FF`. A longer string with a
+    // zero byte at this position has the escape sequence `00 FF`, and is outside the range.
     var end = key.encoded
     switch try? Key.Component.all(in: key.encoded).last {
     case .string, .bytes: end += [0, .max]

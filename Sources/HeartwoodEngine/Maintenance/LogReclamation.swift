@@ -108,10 +108,10 @@ package struct LogReclamation {
   /// Holes are punched in a segment if at most 1/`sparseShare` of its pages are retained.
   package static let sparseShare = 4
 
-  /// Removes the frames in the range `slots` from the start of `retainedFrames`, and returns them.
+  /// Removes all frames up to the end of `slots` from the start of `retainedFrames`, and returns
+  /// those that are within `slots`.
   ///
-  /// The method also removes any frames before the range. It does not return them, because their
-  /// segments are missing.
+  /// Frames before `slots` are not returned, because their segments are missing.
   private static func removeFrames(
     _ retainedFrames: inout ArraySlice<RetainedFrameMap.RetainedFrame>,
     in slots: ClosedRange<FrameNumber>

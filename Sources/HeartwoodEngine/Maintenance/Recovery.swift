@@ -5,7 +5,7 @@ public struct RecoveryReport: Hashable, Sendable {
   /// The value is the generation of either the newest complete commit found or the empty commit
   /// that started a new lineage.
   public var generation = Generation(frame: 0)
-  /// The number of commits that recovery found in the log after the page file's state.
+  /// The number of commits in the log that were newer than the state of the page file.
   public var commitCount = 0
   /// The number of log segments whose footers were read instead of their group headers.
   public var segmentFooterCount = 0
