@@ -32,15 +32,17 @@ extension ManagedObjectContext {
     }
     // Setting a property to its current value is not an edit.
     if mergeChanges { _ = discardNoOpEdits(of: object) }
-    if !mergeChanges || object.changes?.isEmpty != false {
+    let discardsChanges = !mergeChanges || object.changes?.isEmpty != false
+    if discardsChanges, !object.isDeleted {
       if force { revertRelationships(of: object) } else { try requireSavedRelationships(object) }
       updated.remove(object)
       object.state.remove(.updated)
-      // Keep a deleted object loaded, because the save compares the object's version with the row's
-      // version, and undoing the saved deletion restores the object's values.
-      guard object.isDeleted else { return turnIntoFault(object) }
-      revertChanges(of: object)
+      return turnIntoFault(object)
     }
+    // Keep a deleted object loaded, because the save compares the object's version with the row's
+    // version, and undoing the saved deletion restores the object's values. Keep the changes to its
+    // relationships, because other objects must not refer to it.
+    if discardsChanges { revertAttributes(of: object) }
     try reload(object, under: object.ownChanges)
   }
 
@@ -57,6 +59,15 @@ extension ManagedObjectContext {
       do { try refresh(object, mergeChanges: true) } catch { rootContext.faultError = error }
     }
     processPendingChanges()
+  }
+
+  /// Discards the unsaved changes to an object's attributes.
+  private func revertAttributes(of object: ManagedObject) {
+    guard let changes = object.changes, let entity = object.entityDescription else { return }
+    for (slot, value) in changes.originals where !entity.properties[slot].isReference {
+      try? object.setStoredValue(value, entity.properties[slot])
+      changes.originals[slot] = nil
+    }
   }
 
   /// Reverts the unsaved changes to an object's relationships and their inverses.

@@ -63,8 +63,8 @@ struct MemberDifference {
         case (true, true), (false, false): continue
         }
       }
-      // `added` is complete, because a set hashes every object that it inserts. `removed` is complete
-      // if `added` and `removed` together account for the change in the number of members.
+      // `added` is complete, because a set hashes every object that it inserts. `removed` is
+      // complete if the two together account for the change in the number of members.
       if new.count - old.count == added.count - removed.count { return }
     }
     added = new.filter { !old.contains($0) }

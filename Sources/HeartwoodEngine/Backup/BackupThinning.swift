@@ -4,8 +4,8 @@ struct BackupThinning {
 
   init(_ directory: BackupDirectory) { self.directory = directory }
 
-  /// Removes the generations in `removed`, merging their files into those of the kept generations
-  /// that build on them.
+  /// Removes the generations in `removed`, merging their files into those of the generations in
+  /// `kept` that build on them.
   ///
   /// A generation that is in neither set must not build on a generation in `removed`.
   func run(

@@ -101,4 +101,47 @@ struct DeletedRefreshTests {
     try context.save()
     #expect(try fixture.stored(id)?.age == 9)
   }
+
+  @Test(.evidence("S-02"), .evidence("S-07"), arguments: Refresh.allCases, [false, true])
+  func `no relationship contains the object after the refresh`(
+    refresh: Refresh, isInChild: Bool
+  ) throws {
+    for force in [false, true] {
+      for saves in [false, true] {
+        let fixture = try GraphFixture()
+        let id = try fixture.person("Ada", age: 1, cars: 2)
+        let benID = try fixture.person("Ben", age: 2)
+        let root = fixture.context()
+        let context = isInChild ? fixture.child(of: root) : root
+        let (ada, ben) = (
+          context.object(Person.self, with: id), context.object(Person.self, with: benID)
+        )
+        let cars = ada.cars.sorted { $0.name < $1.name }
+        cars[0].name = "changed"
+        cars[0].owner = ben
+        for car in cars { context.delete(car) }
+        for car in cars {
+          switch refresh {
+          case .all: context.refreshAllObjects()
+          case .merging: try context.refresh(car, mergeChanges: true, force: force)
+          case .discarding: try context.refresh(car, mergeChanges: false, force: force)
+          }
+        }
+        #expect(ada.cars.isEmpty && ben.cars.isEmpty && cars.allSatisfy(\.isDeleted))
+        #expect(ada.$cars.count == 0 && ben.$cars.count == 0)
+        if saves {
+          try context.save()
+          if isInChild { try root.save() }
+          #expect(ada.cars.isEmpty && ben.cars.isEmpty)
+          let reader = fixture.context()
+          #expect(try reader.count(for: FetchRequest<Car>()) == 0)
+          #expect(try reader.fetch(FetchRequest<Person>()).allSatisfy(\.cars.isEmpty))
+        } else {
+          context.rollback()
+          #expect(ada.cars == Set(cars) && ben.cars.isEmpty && !context.hasChanges)
+          #expect(cars[0].name == "Ada's car 0" && cars[0].owner == ada)
+        }
+      }
+    }
+  }
 }
