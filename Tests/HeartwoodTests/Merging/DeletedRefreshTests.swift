@@ -120,6 +120,7 @@ struct DeletedRefreshTests {
         cars[0].name = "changed"
         cars[0].owner = ben
         for car in cars { context.delete(car) }
+        let owners = cars.map(\.owner)
         for car in cars {
           switch refresh {
           case .all: context.refreshAllObjects()
@@ -128,7 +129,7 @@ struct DeletedRefreshTests {
           }
         }
         #expect(ada.cars.isEmpty && ben.cars.isEmpty && cars.allSatisfy(\.isDeleted))
-        #expect(ada.$cars.count == 0 && ben.$cars.count == 0)
+        #expect(ada.$cars.count == 0 && ben.$cars.count == 0 && cars.map(\.owner) == owners)
         if saves {
           try context.save()
           if isInChild { try root.save() }
