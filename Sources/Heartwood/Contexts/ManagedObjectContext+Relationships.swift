@@ -240,6 +240,9 @@ extension ManagedObjectContext {
     if object === other, there.slot == property.slot { return }
     if other.isFault { fire(other) }
     if case .toOne = there.kind {
+      if isOlder(other, than: object), toOneTarget(of: other, there) !== object {
+        rereadTarget(of: other, there, from: object, property)
+      }
       if toOneTarget(of: other, there) === object { setToOne(other, there, nil) }
     } else {
       drop(object, from: other, there)
@@ -384,16 +387,5 @@ extension ManagedObjectContext {
     }
     changes.members[property.slot] = nil
     unmarkIfUnchanged(object)
-  }
-}
-
-/// A to-many relationship that is about to be cleared in one step because the object that owns it
-/// is being deleted.
-struct ClearedRelationship: Hashable {
-  private let object: ObjectIdentifier
-  private let slot: Int
-
-  init(_ object: ManagedObject, _ property: PropertyDescription) {
-    (self.object, slot) = (ObjectIdentifier(object), property.slot)
   }
 }

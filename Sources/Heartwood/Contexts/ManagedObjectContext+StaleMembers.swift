@@ -14,6 +14,12 @@ extension ManagedObjectContext {
   ///
   /// - Complexity: O(members).
   func rereadMembers(of object: ManagedObject, _ property: PropertyDescription) {
+    // The members that the parent has loaded may be stale too.
+    if let parent, let original = parent.registeredObject(object.number), !original.isFault,
+      !original.isInserted, original.hasMembers(property)
+    {
+      parent.rereadMembers(of: original, property)
+    }
     if property.isOrdered, let changes = object.changes, changes.members[property.slot] != nil {
       do { try mergeMembers(of: object, property, under: changes) } catch {
         recordFaultError(error)
@@ -22,5 +28,33 @@ extension ManagedObjectContext {
       object.setMembers(nil, property)
       _ = loadedMembers(of: object, property)
     }
+  }
+
+  /// Updates a to-one relationship whose target in the store may be `object`.
+  ///
+  /// The relationship is the inverse of `property`, through which `object` refers to `other`. The
+  /// method has no effect if this context has changed either side of the relationship.
+  func rereadTarget(
+    of other: ManagedObject, _ inverse: PropertyDescription, from object: ManagedObject,
+    _ property: PropertyDescription
+  ) {
+    guard object.changes?.originals[property.slot] == nil,
+      other.changes?.originals[inverse.slot] == nil
+    else { return }
+    guard let parent else {
+      guard other.hasChanges else {
+        do { return try reread([other.number], in: try currentView()) } catch {
+          return recordFaultError(error)
+        }
+      }
+      return other.setTarget(.object(object), inverse)
+    }
+    if let theirs = parent.registeredObject(other.number), !theirs.isFault,
+      let former = parent.object(object.number), parent.toOneTarget(of: former, property) === theirs,
+      parent.toOneTarget(of: theirs, inverse) !== former, parent.isOlder(theirs, than: former)
+    {
+      parent.rereadTarget(of: theirs, inverse, from: former, property)
+    }
+    if toOneTarget(of: other, inverse) == nil { other.setTarget(.object(object), inverse) }
   }
 }

@@ -50,8 +50,7 @@ extension ManagedObjectContext {
         undoLog?.wait(for: target, step)
       }
       revertTarget(of: object, property, target, isFirst)
-    case .joined(_, let property, let member):
-      if isMember(member, object, property) { drop(member, from: object, property) }
+    case .joined(_, let property, let member): revertAddition(of: member, to: object, property)
     case .left(_, let property, let member, let position):
       guard member.source === self else { undoLog?.wait(for: member, step); return }
       guard leads(member, to: object, property) else {
@@ -69,7 +68,7 @@ extension ManagedObjectContext {
   /// Loads an object, and returns whether its properties have values to which they can be reverted.
   ///
   /// An object that has neither a row nor edits has no such values.
-  private func isRevertible(_ object: ManagedObject) -> Bool {
+  func isRevertible(_ object: ManagedObject) -> Bool {
     if object.isFault { fire(object) }
     return !object.isFault && !object.isInaccessible || object.changes?.isEmpty == false
   }
@@ -163,48 +162,6 @@ extension ManagedObjectContext {
     if let target { joinAsStored(object, target, inverse) }
   }
 
-  /// Removes a member from an object's side of a relationship, if the member is present.
-  private func leave(
-    _ member: ManagedObject, _ object: ManagedObject, _ property: PropertyDescription
-  ) {
-    guard object.source === self, isRevertible(object) else { return }
-    if !property.isReference {
-      if isMember(member, object, property) { drop(member, from: object, property) }
-    } else if toOneTarget(of: object, property) === member {
-      setToOne(object, property, nil)
-      discardNoOpEdit(of: object, property)
-    }
-  }
-
-  /// Adds a member to an object's side of a relationship, unless the member is already present.
-  ///
-  /// Another context has already saved the member's reference to the object, so the addition is not
-  /// recorded as an edit.
-  private func joinAsStored(
-    _ member: ManagedObject, _ object: ManagedObject, _ property: PropertyDescription
-  ) {
-    if object.isFault { return }
-    if property.isReference {
-      guard toOneTarget(of: object, property) !== member else { return }
-      guard object.changes?.originals[property.slot] == nil else {
-        setToOne(object, property, member)
-        return discardNoOpEdit(of: object, property)
-      }
-      object.setTarget(.object(member), property)
-    } else {
-      if object.changes?.members[property.slot]?.removed.contains(member) == true {
-        return addAgain(member, object, property, nil)
-      }
-      guard object.hasMembers(property), !object.containsMember(member, property) else { return }
-      object.insertMember(member, property)
-      if object.changes?.members[property.slot]?.base?.contains(member) == false {
-        object.changes?.members[property.slot]?.base?.append(member)
-      }
-    }
-    notifyObservers(of: object, as: \.refreshed)
-    object.notifyIfObserved(property)
-  }
-
   /// Returns whether a member may be added back to a relationship of `object`.
   ///
   /// The result is `false` if the member's own to-one reference refers to another object. The
@@ -230,14 +187,14 @@ extension ManagedObjectContext {
   }
 
   /// Returns whether an object is a member of a relationship, loading the members if necessary.
-  private func isMember(
+  func isMember(
     _ member: ManagedObject, _ object: ManagedObject, _ property: PropertyDescription
   ) -> Bool {
     if !object.hasMembers(property) { _ = loadedMembers(of: object, property) }
     return object.containsMember(member, property)
   }
 
-  private func addAgain(
+  func addAgain(
     _ member: ManagedObject, _ object: ManagedObject, _ property: PropertyDescription,
     _ position: UndoLog.Position?
   ) {

@@ -1,0 +1,83 @@
+/// Reverts changes to one side of a relationship, which other contexts may have made too.
+extension ManagedObjectContext {
+  /// Reverts the addition of a member to one side of a relationship.
+  func revertAddition(
+    of member: ManagedObject, to object: ManagedObject, _ property: PropertyDescription
+  ) {
+    let wasAddition = isAddition(member, object, property)
+    guard isMember(member, object, property) else { return }
+    // If loading shows that another context has made the same addition, this context has no edit.
+    if wasAddition, !isAddition(member, object, property) {
+      hide(member, object, property)
+    } else {
+      drop(member, from: object, property)
+    }
+  }
+
+  /// Returns whether this context has an unsaved addition of a member.
+  private func isAddition(
+    _ member: ManagedObject, _ object: ManagedObject, _ property: PropertyDescription
+  ) -> Bool {
+    object.changes?.members[property.slot]?.added.contains(member) == true
+  }
+
+  /// Removes a member that another context has added from the loaded members, without recording an
+  /// edit.
+  ///
+  /// The other side of the relationship does not show the addition either, until it is reread.
+  private func hide(
+    _ member: ManagedObject, _ object: ManagedObject, _ property: PropertyDescription
+  ) {
+    _ = object.removeMember(member, property, at: nil)
+    object.notifyIfObserved(property)
+  }
+
+  /// Removes a member from an object's side of a relationship, if the member is present.
+  func leave(
+    _ member: ManagedObject, _ object: ManagedObject, _ property: PropertyDescription
+  ) {
+    guard object.source === self, isRevertible(object) else { return }
+    if !property.isReference {
+      let own = object.entityDescription?.inverses[property.slot]?.property
+      let isEdited = own.map { member.changes?.originals[$0.slot] != nil } ?? false
+      guard isMember(member, object, property) else { return }
+      if isEdited || member.isInserted || isAddition(member, object, property) {
+        drop(member, from: object, property)
+      } else {
+        hide(member, object, property)
+      }
+    } else if toOneTarget(of: object, property) === member {
+      setToOne(object, property, nil)
+      discardNoOpEdit(of: object, property)
+    }
+  }
+
+  /// Adds a member to an object's side of a relationship, unless the member is already present.
+  ///
+  /// Another context has already saved the member's reference to the object, so the addition is not
+  /// recorded as an edit.
+  func joinAsStored(
+    _ member: ManagedObject, _ object: ManagedObject, _ property: PropertyDescription
+  ) {
+    if object.isFault { return }
+    if property.isReference {
+      guard toOneTarget(of: object, property) !== member else { return }
+      guard object.changes?.originals[property.slot] == nil else {
+        setToOne(object, property, member)
+        return discardNoOpEdit(of: object, property)
+      }
+      object.setTarget(.object(member), property)
+    } else {
+      if object.changes?.members[property.slot]?.removed.contains(member) == true {
+        return addAgain(member, object, property, nil)
+      }
+      guard object.hasMembers(property), !object.containsMember(member, property) else { return }
+      object.insertMember(member, property)
+      if object.changes?.members[property.slot]?.base?.contains(member) == false {
+        object.changes?.members[property.slot]?.base?.append(member)
+      }
+    }
+    notifyObservers(of: object, as: \.refreshed)
+    object.notifyIfObserved(property)
+  }
+}

@@ -1,0 +1,123 @@
+import Foundation
+import Heartwood
+import HeartwoodTestSupport
+import Testing
+
+/// Tests changes to objects that another context has related to an owner, while the owner's side of
+/// the relationship was read earlier.
+@Suite("An owner that was read before its member")
+struct StaleOwnerTests {
+  enum Update: CaseIterable { case none, refresh, fetch, merge }
+
+  private func update(_ context: ManagedObjectContext, _ update: Update) throws {
+    switch update {
+    case .none: break
+    case .refresh: context.refreshAllObjects()
+    case .fetch:
+      _ = try context.fetch(FetchRequest<Person>())
+      _ = try context.fetch(FetchRequest<Club>())
+    case .merge:
+      for object in try context.fetch(FetchRequest<Person>()) {
+        try context.refresh(object, mergeChanges: true)
+      }
+      for object in try context.fetch(FetchRequest<Club>()) {
+        try context.refresh(object, mergeChanges: true)
+      }
+    }
+  }
+
+  @Test(
+    .evidence("S-05"), .evidence("R-02"), .evidence("F-09"), arguments: 0...2, Update.allCases)
+  func `loses a member that the context moves to another owner`(
+    depth: Int, update: Update
+  ) throws {
+    for undoes in [false, true] {
+      let fixture = try GraphFixture()
+      let ids = try ["a", "b"].map { try fixture.person($0) }
+      let clubIDs = try fixture.saved { [Club(context: $0), Club(context: $0)] }.map(\.objectID)
+      let chain = fixture.chain(depth: depth)
+      chain.root.tracksUndo = true
+      var held: [ManagedObject] = []
+      // All contexts load the empty relationships.
+      for context in chain.contexts {
+        let people = ids.map { context.object(Person.self, with: $0) }
+        let clubs = clubIDs.map { context.object(Club.self, with: $0) }
+        #expect(people.allSatisfy(\.cars.isEmpty) && clubs.allSatisfy(\.halls.isEmpty))
+        held += people + clubs
+      }
+      let new = try fixture.saved { other in
+        let (car, hall) = (Car(context: other), Hall(context: other))
+        car.owner = other.object(Person.self, with: ids[0])
+        hall.club = other.object(Club.self, with: clubIDs[0])
+        return (car, hall)
+      }
+      let (carID, hallID) = (new.0.objectID, new.1.objectID)
+      let child = chain.child
+      let people = ids.map { child.object(Person.self, with: $0) }
+      let clubs = clubIDs.map { child.object(Club.self, with: $0) }
+      let car = try #require(try child.existingObject(Car.self, with: carID))
+      let hall = try #require(try child.existingObject(Hall.self, with: hallID))
+      car.owner = people[1]
+      hall.club = clubs[1]
+      for context in chain.contexts { try self.update(context, update) }
+      #expect(people[0].cars.isEmpty && people[1].cars == [car] && car.owner == people[1])
+      #expect(clubs[0].halls.isEmpty && clubs[1].halls == [hall] && hall.club == clubs[1])
+      if undoes, depth == 0 {
+        try child.undo()
+        child.refreshAllObjects()
+        #expect(people[0].cars == [car] && people[1].cars.isEmpty && !child.hasChanges)
+      } else {
+        for context in chain.contexts { context.mergePolicy = .mergeByPropertyObjectTrump }
+        try chain.save()
+        #expect(people[0].cars.isEmpty && people[1].cars == [car])
+        #expect(clubs[0].halls.isEmpty && clubs[1].halls == [hall])
+        let reader = fixture.context()
+        #expect(reader.object(Person.self, with: ids[1]).cars.map(\.objectID) == [carID])
+        #expect(reader.object(Club.self, with: clubIDs[1]).halls.map(\.objectID) == [hallID])
+      }
+      withExtendedLifetime(held) {}
+    }
+  }
+
+  @Test(
+    .evidence("S-05"), .evidence("R-02"), .evidence("P-09"), arguments: 0...1, Update.allCases)
+  func `loses its only target when the context moves it to another owner`(
+    depth: Int, update: Update
+  ) throws {
+    for isChanged in [false, true] {
+      let fixture = try GraphFixture()
+      let new = try fixture.saved { context in
+        ([Hall(context: context), Hall(context: context)], Keeper(context: context))
+      }
+      let (halls, keeperID) = (new.0.map(\.objectID), new.1.objectID)
+      let chain = fixture.chain(depth: depth)
+      var held: [ManagedObject] = []
+      for context in chain.contexts {
+        let loaded = halls.map { context.object(Hall.self, with: $0) }
+        #expect(loaded.allSatisfy { $0.keeper == nil })
+        held += loaded
+      }
+      try fixture.saved { other in
+        other.object(Keeper.self, with: keeperID).hall = other.object(Hall.self, with: halls[0])
+      }
+      let child = chain.child
+      let own = halls.map { child.object(Hall.self, with: $0) }
+      if isChanged { own[0].number = 5 }
+      let keeper = try #require(try child.fetch(FetchRequest<Keeper>()).first)
+      #expect(keeper.hall == own[0])
+      keeper.hall = own[1]
+      for context in chain.contexts { try self.update(context, update) }
+      child.refreshAllObjects()
+      #expect(own[0].keeper == nil && own[1].keeper == keeper && keeper.hall == own[1])
+      let request = FetchRequest<Hall>(where: #Predicate<Hall> { $0.keeper != nil })
+      #expect(try child.fetch(request) == [own[1]])
+      for context in chain.contexts { context.mergePolicy = .mergeByPropertyObjectTrump }
+      try chain.save()
+      #expect(own[0].keeper == nil && own[1].keeper == keeper)
+      let reader = fixture.context()
+      #expect(try reader.fetch(request).map(\.objectID) == [halls[1]])
+      #expect(reader.object(Hall.self, with: halls[0]).number == (isChanged ? 5 : 0))
+      withExtendedLifetime(held) {}
+    }
+  }
+}

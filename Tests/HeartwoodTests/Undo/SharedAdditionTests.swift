@@ -1,0 +1,85 @@
+import Heartwood
+import HeartwoodTestSupport
+import Testing
+
+/// Tests additions that a context undoes after another context has also made and saved them.
+@Suite("Undoing an addition that another context has also made")
+struct SharedAdditionTests {
+  /// A relationship, and how a context connects its two objects.
+  enum Link: CaseIterable {
+    case clubs, members, owner, cars, club, halls
+
+    func connect(_ objects: Objects) {
+      switch self {
+      case .clubs: objects.person.clubs.insert(objects.club)
+      case .members: objects.club.members.insert(objects.person)
+      case .owner: objects.car.owner = objects.person
+      case .cars: objects.person.cars.insert(objects.car)
+      case .club: objects.hall.club = objects.club
+      case .halls: objects.club.halls.append(objects.hall)
+      }
+    }
+
+    /// Returns whether the first and the second side show the connection.
+    func sides(_ objects: Objects) -> [Bool] {
+      switch self {
+      case .clubs, .members:
+        [objects.person.clubs == [objects.club], objects.club.members == [objects.person]]
+      case .owner, .cars:
+        [objects.car.owner == objects.person, objects.person.cars == [objects.car]]
+      case .club, .halls:
+        [objects.hall.club == objects.club, objects.club.halls == [objects.hall]]
+      }
+    }
+  }
+
+  struct Objects {
+    let person: Person
+    let club: Club
+    let car: Car
+    let hall: Hall
+
+    init(new context: ManagedObjectContext) {
+      (person, club) = (Person(context: context), Club(context: context))
+      (car, hall) = (Car(context: context), Hall(context: context))
+    }
+
+    init(_ context: ManagedObjectContext) throws {
+      person = try #require(try context.fetch(FetchRequest<Person>()).first)
+      club = try #require(try context.fetch(FetchRequest<Club>()).first)
+      car = try #require(try context.fetch(FetchRequest<Car>()).first)
+      hall = try #require(try context.fetch(FetchRequest<Hall>()).first)
+    }
+  }
+
+  @Test(
+    .evidence("G-02"), .evidence("C-06"), .evidence("C-17"), arguments: Link.allCases,
+    [false, true])
+  func `leaves no edit, and keeps the other context's addition`(
+    link: Link, readsFirst: Bool
+  ) throws {
+    for refreshes in [false, true] {
+      let fixture = try GraphFixture()
+      _ = try fixture.saved { Objects(new: $0) }
+      let context = fixture.context()
+      context.tracksUndo = true
+      let objects = try Objects(context)
+      if readsFirst {
+        // A rollback unloads the members again.
+        _ = link.sides(objects)
+        link.connect(objects)
+        context.rollback()
+      }
+      link.connect(objects)
+      try fixture.saved { link.connect(try Objects($0)) }
+      try context.undo()
+      #expect(!context.hasChanges)
+      #expect(link.sides(objects) == [false, false])
+      if refreshes { context.refreshAllObjects() }
+      try context.save()
+      context.refreshAllObjects()
+      #expect(link.sides(objects) == [true, true])
+      #expect(link.sides(try Objects(fixture.context())) == [true, true])
+    }
+  }
+}
