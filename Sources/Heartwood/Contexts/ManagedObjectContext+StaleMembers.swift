@@ -50,7 +50,8 @@ extension ManagedObjectContext {
       return other.setTarget(.object(object), inverse)
     }
     if let theirs = parent.registeredObject(other.number), !theirs.isFault,
-      let former = parent.object(object.number), parent.toOneTarget(of: former, property) === theirs,
+      let former = parent.object(object.number),
+      parent.toOneTarget(of: former, property) === theirs,
       parent.toOneTarget(of: theirs, inverse) !== former, parent.isOlder(theirs, than: former)
     {
       parent.rereadTarget(of: theirs, inverse, from: former, property)
