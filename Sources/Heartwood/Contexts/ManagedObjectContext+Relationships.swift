@@ -260,12 +260,15 @@ extension ManagedObjectContext {
     if object === other, there.slot == property.slot { return }
     if other.isFault { fire(other) }
     guard case .toOne = there.kind else {
-      if isOlder(other, than: object), other.containsMember(object, there) {
+      let isOther = isOlder(other, than: object)
+      var isListed =
+        (isOther || isOlder(object, than: other)) && other.containsMember(object, there)
+      if isOther, isListed {
         rereadMembers(of: other, there)
         if other.containsMember(object, there) { return }
+        isListed = false
       }
-      add(object, to: other, there)
-      return
+      return add(object, to: other, there, isListed: isListed)
     }
     if let before = toOneTarget(of: other, there), before !== object {
       // The other object can have only one target, so first detach it from its current target.
@@ -296,10 +299,13 @@ extension ManagedObjectContext {
 
   /// Adds a member to one side of a relationship.
   ///
-  /// - Parameter position: The position in an ordered relationship, or `nil` to append the member.
+  /// - Parameters:
+  ///   - position: The position in an ordered relationship, or `nil` to append the member.
+  ///   - isListed: Whether the loaded members already contain the member, because another context
+  ///     has added it.
   func add(
     _ member: ManagedObject, to object: ManagedObject, _ property: PropertyDescription,
-    at position: Int? = nil
+    at position: Int? = nil, isListed: Bool = false
   ) {
     if property.isOrdered, !object.hasMembers(property),
       object.changes?.members[property.slot]?.removed.contains(member) == true
@@ -309,7 +315,7 @@ extension ManagedObjectContext {
     }
     recordMemberChange(of: object, property) { $0.add(member) }
     undoLog?.record(.joined(object, property, member))
-    object.insertMember(member, at: position, property)
+    if !isListed { object.insertMember(member, at: position, property) }
     discardNoOpMemberEdits(of: object, property)
     object.notifyIfObserved(property)
   }

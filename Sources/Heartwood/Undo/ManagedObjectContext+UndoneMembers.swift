@@ -69,7 +69,8 @@ extension ManagedObjectContext {
       object.setTarget(.object(member), property)
     } else {
       if object.changes?.members[property.slot]?.removed.contains(member) == true {
-        return addAgain(member, object, property, nil)
+        if !object.hasMembers(property) { _ = loadedMembers(of: object, property) }
+        return addAgain(member, object, property, storedPosition(of: member, object, property))
       }
       guard object.hasMembers(property), !object.containsMember(member, property) else { return }
       object.insertMember(member, property)
@@ -79,5 +80,15 @@ extension ManagedObjectContext {
     }
     notifyObservers(of: object, as: \.refreshed)
     object.notifyIfObserved(property)
+  }
+
+  /// Returns the position of a member in the stored list, or `nil` if the list does not contain it.
+  private func storedPosition(
+    of member: ManagedObject, _ object: ManagedObject, _ property: PropertyDescription
+  ) -> UndoLog.Position? {
+    guard let base = object.changes?.members[property.slot]?.base,
+      let index = base.firstIndex(where: { $0 === member })
+    else { return nil }
+    return UndoLog.Position(index: index, predecessor: index > 0 ? base[index - 1] : nil)
   }
 }

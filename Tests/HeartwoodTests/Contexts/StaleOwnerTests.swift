@@ -63,7 +63,7 @@ struct StaleOwnerTests {
       #expect(people[0].cars.isEmpty && people[1].cars == [car] && car.owner == people[1])
       #expect(clubs[0].halls.isEmpty && clubs[1].halls == [hall] && hall.club == clubs[1])
       if undoes, depth == 0 {
-        try child.undo()
+        child.undo()
         child.refreshAllObjects()
         #expect(people[0].cars == [car] && people[1].cars.isEmpty && !child.hasChanges)
       } else {
@@ -119,5 +119,32 @@ struct StaleOwnerTests {
       #expect(reader.object(Hall.self, with: halls[0]).number == (isChanged ? 5 : 0))
       withExtendedLifetime(held) {}
     }
+  }
+
+  @Test(.evidence("R-01"), .evidence("R-02"), arguments: [false, true])
+  func `lists a member once if another context has already added it`(undoes: Bool) throws {
+    let fixture = try GraphFixture()
+    let new = try fixture.saved { (Club(context: $0), Hall(context: $0)) }
+    let (clubID, hallID) = (new.0.objectID, new.1.objectID)
+    let context = fixture.context()
+    context.mergePolicy = .mergeByPropertyObjectTrump
+    context.tracksUndo = true
+    let hall = context.object(Hall.self, with: hallID)
+    #expect(hall.club == nil)
+    try fixture.saved { other in
+      other.object(Hall.self, with: hallID).club = other.object(Club.self, with: clubID)
+    }
+    let club = context.object(Club.self, with: clubID)
+    #expect(club.halls == [hall])
+    hall.club = club
+    #expect(club.halls == [hall] && hall.club == club)
+    if undoes {
+      context.undo()
+      #expect(club.halls == [] && hall.club == nil && !context.hasChanges)
+    }
+    try context.save()
+    context.refreshAllObjects()
+    #expect(club.halls == [hall] && hall.club == club)
+    #expect(fixture.context().object(Club.self, with: clubID).halls.count == 1)
   }
 }

@@ -74,10 +74,15 @@ struct CrateChecks {
   /// Returns whether the two sides of a relationship may differ.
   ///
   /// A fetch does not reread objects with edits (F-09). An object that was changed here and deleted
-  /// by another context keeps its references (QG-27).
+  /// by another context (QG-27) or by the parent (N-04) keeps its references.
   private func mayDisagree(_ one: ManagedObject, _ other: ManagedObject) -> Bool {
     guard !showsStore, isEdited(one) || isEdited(other) else { return false }
-    return isStale || isWithoutRow(one) || isWithoutRow(other)
+    return isStale || [one, other].contains { isWithoutRow($0) || isDeletedInParent($0) }
+  }
+
+  private func isDeletedInParent(_ object: ManagedObject) -> Bool {
+    guard let parent else { return false }
+    return parent.deletedObjects.contains { $0.objectID == object.objectID }
   }
 
   /// Returns whether an object has edits in the context or in its parent.

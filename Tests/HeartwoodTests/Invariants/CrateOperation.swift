@@ -3,7 +3,7 @@ import HeartwoodTestSupport
 
 /// The operation of a step.
 enum CrateOperation: CaseIterable {
-  case create, set, relate, delete, insertAgain, obtainIDs
+  case create, set, relate, shareChange, delete, insertAgain, obtainIDs
   case save, rollback, reset, refresh, refreshAll
   case endUndoGroup, undo, redo, roundTrip
   case mergeHistory, pin, batch, deleteHistory, nameGeneration, compareGeneration, revert
@@ -16,7 +16,7 @@ enum CrateOperation: CaseIterable {
     case .create, .set, .save: 13
     case .delete: 6
     case .endUndoGroup, .undo, .batch: 4
-    case .mergeHistory, .roundTrip: 3
+    case .mergeHistory, .roundTrip, .shareChange: 3
     case .refresh, .refreshAll, .redo, .pin: 2
     default: 1
     }
@@ -42,6 +42,7 @@ extension CrateRun {
     case .create: create(workspace)
     case .set: try set(workspace)
     case .relate: try relate(workspace)
+    case .shareChange: try shareChange(workspace)
     case .delete: try delete(workspace)
     case .insertAgain: insertAgain(workspace)
     case .obtainIDs: try obtainIDs(workspace)

@@ -56,7 +56,9 @@ extension CrateRun {
     guard workspace.isRoot, !retained.isEmpty else { return }
     let object = retained.remove(at: below(retained.count))
     let context = object.managedObjectContext
-    guard context == nil || context === workspace.context else { return }
+    // An object that left its context with a row cannot be inserted.
+    let isInsertable = context == nil ? object.objectID.isTemporary : context === workspace.context
+    guard isInsertable else { return }
     workspace.touch()
     record("\(workspace.name): insert \(CrateText.name(object)) again, deleted \(context != nil)")
     workspace.context.insert(object)
@@ -106,6 +108,7 @@ extension CrateRun {
   }
 
   func refreshAll(_ workspace: CrateWorkspace) throws {
+    if let parent = workspace.parent, isTrue(onceIn: 2) { try refreshAll(parent) }
     record("\(workspace.name): refreshAllObjects")
     workspace.touch()
     workspace.context.refreshAllObjects()

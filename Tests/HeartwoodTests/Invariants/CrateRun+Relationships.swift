@@ -19,7 +19,10 @@ extension CrateRun {
 
   /// Changes a relationship from one of its sides.
   func relate(_ workspace: CrateWorkspace) throws {
-    let content = Content(try CrateText.objects(workspace.context))
+    // Without a fetch, the objects may be older than others' changes, or faults.
+    let content =
+      isTrue(onceIn: 2)
+      ? registered(workspace) : Content(try CrateText.objects(workspace.context))
     workspace.touch()
     let object: ManagedObject? =
       switch below(14) {
@@ -30,6 +33,51 @@ extension CrateRun {
       }
     guard let object else { return }
     record("\(workspace.name): relate \(CrateText.line(object, withDerived: false))")
+  }
+
+  /// Returns the objects in the memory of a context that are neither deleted nor without a row.
+  private func registered(_ workspace: CrateWorkspace) -> Content {
+    let present = workspace.context.registeredObjects.filter {
+      !$0.isDeleted && !($0.isFault && $0.isInserted)
+    }
+    return Content(present.sorted { $0.objectID.description < $1.objectID.description })
+  }
+
+  /// Relates two objects, saves the same change in another context, and sometimes undoes it.
+  func shareChange(_ workspace: CrateWorkspace) throws {
+    let content = registered(workspace)
+    guard workspace.isRoot, let crate = one(content.crates.filter { !$0.isInserted }),
+      let item = one(content.items.filter { !$0.isInserted }),
+      let tag = one(content.tags.filter { !$0.isInserted }),
+      let friend = one(content.tags.filter { !$0.isInserted })
+    else { return }
+    let link = below(6)
+    func connect(_ crate: Crate, _ item: CrateItem, _ tag: CrateTag, _ friend: CrateTag) {
+      switch link {
+      case 0: crate.tags.insert(tag)
+      case 1: tag.crates.insert(crate)
+      case 2: tag.friends.insert(friend)
+      case 3: item.crate = crate
+      case 4: tag.parent = friend
+      default: tag.mate = friend
+      }
+    }
+    workspace.touch()
+    record("\(workspace.name): share \(link) of \(CrateText.list([crate, item, tag, friend]))")
+    connect(crate, item, tag, friend)
+    let other = container.newContext()
+    try withExtendedLifetime(other) {
+      guard let crate = try other.existingObject(Crate.self, with: crate.objectID),
+        let item = try other.existingObject(CrateItem.self, with: item.objectID),
+        let tag = try other.existingObject(CrateTag.self, with: tag.objectID),
+        let friend = try other.existingObject(CrateTag.self, with: friend.objectID)
+      else { return }
+      connect(crate, item, tag, friend)
+      let hasChanges = other.hasChanges
+      try other.save()
+      if hasChanges { noteCommit(by: nil) }
+    }
+    if isTrue(onceIn: 2) { try undo(workspace) }
   }
 
   private func relateCrate(_ content: Content) -> Crate? {

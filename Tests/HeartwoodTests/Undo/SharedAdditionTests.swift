@@ -72,7 +72,7 @@ struct SharedAdditionTests {
       }
       link.connect(objects)
       try fixture.saved { link.connect(try Objects($0)) }
-      try context.undo()
+      context.undo()
       #expect(!context.hasChanges)
       #expect(link.sides(objects) == [false, false])
       if refreshes { context.refreshAllObjects() }
