@@ -260,20 +260,17 @@ extension ManagedObjectContext {
     if object === other, there.slot == property.slot { return }
     if other.isFault { fire(other) }
     guard case .toOne = there.kind else {
-      let isOther = isOlder(other, than: object)
-      var isListed =
-        (isOther || isOlder(object, than: other)) && other.containsMember(object, there)
-      if isOther, isListed {
+      if isOlder(other, than: object), other.containsMember(object, there) {
         rereadMembers(of: other, there)
         if other.containsMember(object, there) { return }
-        isListed = false
       }
-      return add(object, to: other, there, isListed: isListed)
+      return add(object, to: other, there, isListed: isListed(object, other, there))
     }
     if let before = toOneTarget(of: other, there), before !== object {
       // The other object can have only one target, so first detach it from its current target.
       if case .toOne = property.kind {
-        setToOne(before, property, nil)
+        // The current target may have been related to another object since `other` was read.
+        if toOneTarget(of: before, property) === other { setToOne(before, property, nil) }
       } else {
         drop(other, from: before, property)
       }
@@ -344,14 +341,8 @@ extension ManagedObjectContext {
       guard isMember() else { return }
     }
     recordMemberChange(of: object, property) { $0.remove(member) }
-    let index = object.removeMember(member, property, at: position)
-    if let undoLog {
-      let position = index.map { index in
-        let predecessor = index > 0 ? object.withList(property) { $0[index - 1] } : nil
-        return UndoLog.Position(index: index, predecessor: predecessor)
-      }
-      undoLog.record(.left(object, property, member, position))
-    }
+    recordRemoval(
+      of: member, object, property, at: object.removeMember(member, property, at: position))
     discardNoOpMemberEdits(of: object, property)
     object.notifyIfObserved(property)
   }

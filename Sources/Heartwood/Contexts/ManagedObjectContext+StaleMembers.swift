@@ -49,13 +49,40 @@ extension ManagedObjectContext {
       }
       return other.setTarget(.object(object), inverse)
     }
-    if let theirs = parent.registeredObject(other.number), !theirs.isFault,
-      let former = parent.object(object.number),
-      parent.toOneTarget(of: former, property) === theirs,
-      parent.toOneTarget(of: theirs, inverse) !== former, parent.isOlder(theirs, than: former)
-    {
+    guard let theirs = parent.object(other.number), let former = parent.object(object.number),
+      parent.leads(former, to: theirs, property)
+    else { return }
+    if parent.isOlder(theirs, than: former), parent.toOneTarget(of: theirs, inverse) !== former {
       parent.rereadTarget(of: theirs, inverse, from: former, property)
     }
-    if toOneTarget(of: other, inverse) == nil { other.setTarget(.object(object), inverse) }
+    if parent.toOneTarget(of: theirs, inverse) === former, toOneTarget(of: other, inverse) == nil {
+      other.setTarget(.object(object), inverse)
+    }
+  }
+
+  /// Returns whether a relationship of an object refers to `other` or contains it.
+  private func leads(
+    _ object: ManagedObject, to other: ManagedObject, _ property: PropertyDescription
+  ) -> Bool {
+    property.isReference
+      ? toOneTarget(of: object, property) === other
+      : loadedMembers(of: object, property).contains { $0 === other }
+  }
+
+  /// Returns whether an ordered list contains a member because another context has added it.
+  ///
+  /// The owner's side may have been read later than the member, whatever their versions.
+  func isListed(
+    _ member: ManagedObject, _ object: ManagedObject, _ property: PropertyDescription
+  ) -> Bool {
+    guard property.isOrdered, !member.isInserted, !object.isInserted,
+      object.hasMembers(property)
+    else { return false }
+    if let base = object.changes?.members[property.slot]?.base,
+      !base.contains(where: { $0 === member })
+    {
+      return false
+    }
+    return object.containsMember(member, property)
   }
 }

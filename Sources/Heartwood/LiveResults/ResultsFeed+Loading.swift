@@ -68,9 +68,12 @@ extension ResultsFeed {
   func newList(_ query: LiveQuery, _ view: StoreView) throws -> LiveList {
     let list = try LiveList(query, self)
     if storeContext.parent == nil {
-      let loaded = storeContext.allRegistered().filter { object in
-        !object.isFault && !object.hasChanges && list.contains(object.number)
-      }
+      // Search the smaller of the two collections.
+      let candidates =
+        list.count < storeContext.registered.count
+        ? list.state.numbers.compactMap { registered($0) }
+        : storeContext.allRegistered().filter { list.contains($0.number) }
+      let loaded = candidates.filter { !$0.isFault && !$0.hasChanges }
       try storeContext.reread(loaded.map(\.number), in: view)
     }
     return list

@@ -24,12 +24,30 @@ extension ManagedObjectContext {
   /// Removes a member that another context has added from the loaded members, without recording an
   /// edit.
   ///
-  /// The other side of the relationship does not show the addition either, until it is reread.
+  /// The next fetch of the object reads the members again.
   private func hide(
     _ member: ManagedObject, _ object: ManagedObject, _ property: PropertyDescription
   ) {
-    _ = object.removeMember(member, property, at: nil)
+    recordRemoval(of: member, object, property, at: object.removeMember(member, property, at: nil))
+    object.changes?.members[property.slot]?.base?.removeAll { $0 === member }
+    object.state.insert(.membersMayBeStale)
+    discardNoOpMemberEdits(of: object, property)
     object.notifyIfObserved(property)
+  }
+
+  /// Records the removal of a member for undo.
+  ///
+  /// - Parameter index: The member's former index in an ordered relationship, or `nil` otherwise.
+  func recordRemoval(
+    of member: ManagedObject, _ object: ManagedObject, _ property: PropertyDescription,
+    at index: Int?
+  ) {
+    guard let undoLog else { return }
+    let position = index.map { index in
+      let predecessor = index > 0 ? object.withList(property) { $0[index - 1] } : nil
+      return UndoLog.Position(index: index, predecessor: predecessor)
+    }
+    undoLog.record(.left(object, property, member, position))
   }
 
   /// Removes a member from an object's side of a relationship, if the member is present.
@@ -69,8 +87,11 @@ extension ManagedObjectContext {
       object.setTarget(.object(member), property)
     } else {
       if object.changes?.members[property.slot]?.removed.contains(member) == true {
+        // Loading the members discards the removal if another context has also made it.
         if !object.hasMembers(property) { _ = loadedMembers(of: object, property) }
-        return addAgain(member, object, property, storedPosition(of: member, object, property))
+        if object.changes?.members[property.slot]?.removed.contains(member) == true {
+          return addAgain(member, object, property, storedPosition(of: member, object, property))
+        }
       }
       guard object.hasMembers(property), !object.containsMember(member, property) else { return }
       object.insertMember(member, property)

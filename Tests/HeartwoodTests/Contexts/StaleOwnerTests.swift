@@ -121,8 +121,10 @@ struct StaleOwnerTests {
     }
   }
 
-  @Test(.evidence("R-01"), .evidence("R-02"), arguments: [false, true])
-  func `lists a member once if another context has already added it`(undoes: Bool) throws {
+  @Test(.evidence("R-01"), .evidence("R-02"), arguments: [false, true], [false, true])
+  func `lists a member once if another context has already added it`(
+    undoes: Bool, readsOwner: Bool
+  ) throws {
     let fixture = try GraphFixture()
     let new = try fixture.saved { (Club(context: $0), Hall(context: $0)) }
     let (clubID, hallID) = (new.0.objectID, new.1.objectID)
@@ -131,6 +133,8 @@ struct StaleOwnerTests {
     context.tracksUndo = true
     let hall = context.object(Hall.self, with: hallID)
     #expect(hall.club == nil)
+    let owner = context.object(Club.self, with: clubID)
+    if readsOwner { #expect(owner.name.isEmpty) }
     try fixture.saved { other in
       other.object(Hall.self, with: hallID).club = other.object(Club.self, with: clubID)
     }
@@ -146,5 +150,60 @@ struct StaleOwnerTests {
     context.refreshAllObjects()
     #expect(club.halls == [hall] && hall.club == club)
     #expect(fixture.context().object(Club.self, with: clubID).halls.count == 1)
+  }
+
+  @Test(.evidence("N-02"), .evidence("R-02"), .evidence("C-06"), arguments: [false, true])
+  func `stays without a member that a child context removes`(clears: Bool) throws {
+    let fixture = try GraphFixture()
+    let ownerID = try fixture.person("a")
+    let carID = try fixture.saved { Car(context: $0) }.objectID
+    let chain = fixture.chain(depth: 1)
+    chain.root.mergePolicy = .mergeByPropertyObjectTrump
+    let cars = chain.contexts.map { $0.object(Car.self, with: carID) }
+    #expect(cars.allSatisfy { $0.owner == nil })
+    try fixture.saved { other in
+      other.object(Car.self, with: carID).owner = other.object(Person.self, with: ownerID)
+    }
+    let owner = chain.child.object(Person.self, with: ownerID)
+    #expect(owner.cars == [cars[1]])
+    if clears { owner.cars = [] } else { owner.cars.remove(cars[1]) }
+    try chain.save()
+    #expect(owner.cars.isEmpty && cars.allSatisfy { $0.owner == nil })
+    let reader = fixture.context()
+    #expect(reader.object(Car.self, with: carID).owner == nil)
+    #expect(reader.object(Person.self, with: ownerID).cars.isEmpty)
+  }
+
+  @Test(.evidence("C-08"), .evidence("R-02"))
+  func `does not separate its former target from the target's new partner`() throws {
+    let fixture = try GraphFixture()
+    let new = try fixture.saved { context in
+      let objects = (
+        Hall(context: context), Hall(context: context), Keeper(context: context),
+        Keeper(context: context)
+      )
+      objects.2.hall = objects.0
+      return objects
+    }
+    let ids = (new.0.objectID, new.1.objectID, new.2.objectID, new.3.objectID)
+    let context = fixture.context()
+    context.mergePolicy = .mergeByPropertyObjectTrump
+    let hall = context.object(Hall.self, with: ids.0)
+    #expect(hall.keeper?.objectID == ids.2)
+    // Because of this edit, fetches do not reread the hall.
+    hall.number = 5
+    try fixture.saved { other in
+      other.object(Keeper.self, with: ids.2).hall = other.object(Hall.self, with: ids.1)
+    }
+    let keepers = try context.fetch(FetchRequest<Keeper>())
+    let former = try #require(keepers.first { $0.objectID == ids.2 })
+    let keeper = try #require(keepers.first { $0.objectID == ids.3 })
+    #expect(former.hall?.objectID == ids.1)
+    keeper.hall = hall
+    #expect(former.hall?.objectID == ids.1)
+    try context.save()
+    let reader = fixture.context()
+    #expect(reader.object(Keeper.self, with: ids.2).hall?.objectID == ids.1)
+    #expect(reader.object(Keeper.self, with: ids.3).hall?.objectID == ids.0)
   }
 }

@@ -33,6 +33,9 @@ struct SharedAdditionTests {
     }
   }
 
+  /// What the context does between the undo and the save.
+  enum Update: CaseIterable { case none, refresh, fetch, redo }
+
   struct Objects {
     let person: Person
     let club: Club
@@ -58,7 +61,7 @@ struct SharedAdditionTests {
   func `leaves no edit, and keeps the other context's addition`(
     link: Link, readsFirst: Bool
   ) throws {
-    for refreshes in [false, true] {
+    for update in Update.allCases {
       let fixture = try GraphFixture()
       _ = try fixture.saved { Objects(new: $0) }
       let context = fixture.context()
@@ -75,7 +78,18 @@ struct SharedAdditionTests {
       context.undo()
       #expect(!context.hasChanges)
       #expect(link.sides(objects) == [false, false])
-      if refreshes { context.refreshAllObjects() }
+      switch update {
+      case .none: break
+      case .refresh: context.refreshAllObjects()
+      case .fetch:
+        _ = try Objects(context)
+        #expect(link.sides(objects) == [true, true])
+      case .redo:
+        context.redo()
+        #expect(link.sides(objects) == [true, true])
+        context.undo()
+        #expect(link.sides(objects) == [false, false] && !context.hasChanges)
+      }
       try context.save()
       context.refreshAllObjects()
       #expect(link.sides(objects) == [true, true])
