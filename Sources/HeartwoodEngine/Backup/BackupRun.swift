@@ -191,7 +191,7 @@ struct BackupRun {
   private func pages(
     of state: GenerationState, after base: GenerationState?
   ) throws(StorageError) -> [PageNumber] {
-    let used = UsedPages(state)
+    let used = UsedPages(view: state.view, geometry: state.files.geometry)
     var pages: [PageNumber] = []
     if let base {
       var changed: [PageNumber] = []

@@ -134,7 +134,7 @@ struct ReplicaStep {
   private func requireNewPages(
     of state: GenerationState, from first: PageNumber
   ) throws(StorageError) {
-    let used = UsedPages(state)
+    let used = UsedPages(view: state.view, geometry: geometry)
     var next = try used.next(from: min(first, state.point.pageCount))
     while let page = next {
       guard state.index.frame(of: page) > 0 else { throw damaged() }

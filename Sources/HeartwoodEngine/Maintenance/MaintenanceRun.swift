@@ -317,7 +317,7 @@ struct MaintenanceRun {
     state.index.forEach(newerThan: checkpointed) { page, _ in
       if page < state.point.pageCount { moving.append(page) }
     }
-    let used = UsedPages(state)
+    let used = UsedPages(view: state.view, geometry: files.geometry)
     var inUse: [PageNumber] = []
     for page in moving where try used.contains(page) { inUse.append(page) }
     moving = inUse

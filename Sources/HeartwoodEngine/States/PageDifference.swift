@@ -24,8 +24,8 @@ package struct PageDifference {
     let perBitmap = BitmapLayout.pagesPerBitmap(pageByteCount: geometry.pageByteCount)
     var changed: [PageNumber] = []
     newer.index.forEach(newerThan: older.generation) { page, _ in changed.append(page) }
-    let usedBefore = UsedPages(older)
-    let usedAfter = UsedPages(newer)
+    let usedBefore = UsedPages(view: older.view, geometry: geometry)
+    let usedAfter = UsedPages(view: newer.view, geometry: geometry)
     let (countBefore, countAfter) = (older.point.pageCount, newer.point.pageCount)
     for page in changed {
       if Int(page) % perBitmap == 0 {

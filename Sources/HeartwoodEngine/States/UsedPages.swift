@@ -1,21 +1,13 @@
 /// The set of pages that are in use in a state.
+///
+/// The state must outlive this object.
 package final class UsedPages {
   private let view: PageView
-  /// The state, which is retained because it owns the view and its pages.
-  private let state: GenerationState?
   private let pagesPerBitmap: Int
   private var current: (bitmap: Int, reference: PageReference)?
 
-  package convenience init(_ state: GenerationState) {
-    self.init(view: state.view, of: state, geometry: state.files.geometry)
-  }
-
-  /// Creates the set of pages that are in use in `view`.
-  ///
-  /// If `state` is `nil`, the view's owner must outlive this object.
-  package init(view: PageView, of state: GenerationState? = nil, geometry: Geometry) {
+  package init(view: PageView, geometry: Geometry) {
     self.view = view
-    self.state = state
     pagesPerBitmap = BitmapLayout.pagesPerBitmap(pageByteCount: geometry.pageByteCount)
   }
 

@@ -74,7 +74,7 @@ extension Store {
     try require(snapshot)
     defer { withExtendedLifetime(snapshot) {} }
     let view = snapshot.state.view
-    let used = UsedPages(snapshot.state)
+    let used = UsedPages(view: view, geometry: files.geometry)
     return try (0..<view.pageCount).map { number throws(StorageError) in
       guard try used.contains(number) else { return PageUsage(.free, usedByteCount: 0) }
       do throws(StorageError) {
@@ -100,7 +100,7 @@ extension Store {
     try require(snapshot)
     defer { withExtendedLifetime(snapshot) {} }
     let view = snapshot.state.view
-    let used = UsedPages(snapshot.state)
+    let used = UsedPages(view: view, geometry: files.geometry)
     var counts: [TreeID: Int] = [:]
     for number in 0..<view.pageCount where try used.contains(number) {
       guard let reference = try? view.page(number) else { continue }

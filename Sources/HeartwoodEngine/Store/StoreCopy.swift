@@ -32,7 +32,7 @@ struct StoreCopy {
     // Do not sync each commit, because the copy is not visible before it is complete and synced.
     target.durability = .normal
     self.options = target
-    let used = UsedPages(snapshot.state)
+    let used = UsedPages(view: snapshot.state.view, geometry: files.geometry)
     report = ProgressReport(total: try used.count(), progress)
   }
 

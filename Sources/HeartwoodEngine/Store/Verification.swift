@@ -252,9 +252,16 @@ final class Verification {
   private func checkOlderPages(_ oldest: GenerationState) throws(StorageError) {
     guard oldest.generation < state.generation else { return }
     let checkpointed = oldest.files.counters.checkpointed
-    let oldest = try oldest.pruned(checkpointed: checkpointed, gone: [])
-      .renewed(alwaysVerifies: true)
-    let used = UsedPages(oldest)
+    try checkUsedPages(
+      oldest.pruned(checkpointed: checkpointed, gone: []).renewed(alwaysVerifies: true))
+  }
+
+  /// Verifies the pages of the page file that are in use in a state and have not been verified yet.
+  ///
+  /// The caller retains the state, so the state outlives the set of pages.
+  private func checkUsedPages(_ oldest: GenerationState) throws(StorageError) {
+    let used = UsedPages(view: oldest.view, geometry: files.geometry)
+    defer { withExtendedLifetime(oldest) {} }
     var next = try used.next(from: 0)
     while let page = next {
       let isChecked =

@@ -33,7 +33,7 @@ struct StoreFacts {
     pageByteCount = files.geometry.pageByteCount
     segmentByteCount = files.geometry.segmentByteCount
     pageCount = Int(snapshot.state.point.pageCount)
-    let used = UsedPages(snapshot.state)
+    let used = UsedPages(view: snapshot.state.view, geometry: files.geometry)
     freePageCount = pageCount - (try used.count())
     fileByteCount = Int(clamping: try files.pageFile.file.byteCount())
     fileAllocatedByteCount = Int(clamping: try files.pageFile.file.allocatedByteCount())

@@ -41,22 +41,6 @@ struct PageUsageTests {
     }
   }
 
-  /// A released page must not be accessed after its state has been deallocated.
-  @Test func `retains the state that it describes`() throws {
-    try StoreFixture.inMemory().run { store throws in
-      try store.write { try $0.keyspace("numbers").put(1, [1]) }
-      weak var released: GenerationState?
-      let used: UsedPages
-      do {
-        let state = try store.snapshot().state.renewed()
-        released = state
-        used = UsedPages(state)
-      }
-      #expect(try used.count() == Int(released?.point.pageCount ?? 0))
-      withExtendedLifetime(used) {}
-    }
-  }
-
   @Test(arguments: [4096, 65_536]) func `shows how full nodes are`(pageByteCount: Int) throws {
     var options = StoreOptions()
     options.pageByteCount = pageByteCount
