@@ -33,7 +33,7 @@ extension ManagedObjectContext {
   /// Updates a to-one relationship whose target in the store may be `object`.
   ///
   /// The relationship is the inverse of `property`, through which `object` refers to `other`. The
-  /// method has no effect if this context has changed either side of the relationship.
+  /// method has no effect if this context has changed a to-one side of the relationship.
   func rereadTarget(
     of other: ManagedObject, _ inverse: PropertyDescription, from object: ManagedObject,
     _ property: PropertyDescription
