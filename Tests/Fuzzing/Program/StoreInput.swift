@@ -7,14 +7,21 @@ private func fail(_ damage: StoreDamage, _ finding: String) -> Never {
   fatalError(finding)
 }
 
-/// Uses a store with the damage that the input describes (see ``StoreDamage/run()``).
-func useDamagedStore(_ input: Bytes) {
-  let damage = StoreDamage(input)
+/// Uses a store with the damage that the input describes (see ``StoreDamage/run(writes:)``).
+func useDamagedStore(_ input: Bytes, writes: Bool) {
+  var damage = StoreDamage(input)
+  if !writes { damage.sample = smallSample(damage.sample) }
   do {
-    if let finding = try damage.run().findings.first { fail(damage, finding) }
+    if let finding = try damage.run(writes: writes).findings.first { fail(damage, finding) }
   } catch {
     fail(damage, "\(error)")
   }
+}
+
+/// Returns the index of a sample that can be read quickly, which is the given index if possible.
+func smallSample(_ sample: UInt8) -> UInt8 {
+  let small = SampleStore.smallIndices
+  return small.contains(sample) ? sample : small[Int(sample) % small.count]
 }
 
 /// Mutates the damage in a way that suits the sample store, such as adding, replacing or removing

@@ -16,6 +16,8 @@ package struct SampleStore: Sendable {
   package static let all: [SampleStore] = [
     mixed(4096), mixed(16_384), deep(), closed(), young(), tiny(),
   ]
+  /// The indices in ``all`` of the stores that can be read completely in about a millisecond.
+  package static let smallIndices: [UInt8] = [3, 4, 5]
 
   /// Returns a key that is longer than its abbreviated form (head), so that nodes hold few entries
   /// and trees become deep.

@@ -28,16 +28,18 @@ package struct StoreUse {
     self.options = options
   }
 
-  /// Opens, reads, writes, maintains and reopens the store.
+  /// Opens, verifies and reads the store. If `writes` is `true`, then writes, maintains and reopens
+  /// it.
   ///
   /// - Throws: Any error other than `StorageError`, which no part of the engine may throw.
-  package mutating func run() throws {
+  package mutating func run(writes: Bool) throws {
     var isSound = false
     try attempt { use in
       let store = try use.open()
       isSound = try store.verify().findings.isEmpty
       if !isSound { use.metError = true }
       try use.attempt { try $0.read(store) }
+      guard writes else { return }
       if isSound { try use.attempt { try $0.overwrite(store) } }
       try use.attempt { try $0.write(store) }
       try use.attempt { try $0.keepUp(store) }
