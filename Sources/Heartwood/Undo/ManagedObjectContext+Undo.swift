@@ -23,11 +23,13 @@ extension ManagedObjectContext {
     let object = step.object
     switch step {
     case .insertion:
+      if object.source !== self { undoLog?.ignoreEarlierDeletion(of: object) }
       guard object.source === self, !object.isDeleted else { return }
       if object.isInserted { return withdraw(object) }
       undoLog?.deletesAgain(object)
       return markDeleted(object)
     case .deletion:
+      if undoLog?.ignoresDeletion(of: object) == true { return }
       if object.source === self {
         if deleted.contains(object), !object.isInaccessible { revive(object) }
       } else if object.source == nil, !object.hasRow {

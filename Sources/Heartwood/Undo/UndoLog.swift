@@ -94,6 +94,9 @@ final class UndoLog {
   /// The saved objects deleted by the current undo or redo.
   private var deletedAgain: [ManagedObject] = []
 
+  /// The objects whose earlier deletion is not reverted.
+  private var ignored: Set<ManagedObject> = []
+
   var canUndo: Bool { !undoable.isEmpty || !open.steps.isEmpty }
   var canRedo: Bool { !redoable.isEmpty }
   /// A Boolean value that indicates whether an undo, rather than a redo, is in progress.
@@ -115,6 +118,7 @@ final class UndoLog {
 
   func record(_ step: Step) {
     open.steps.append(step)
+    if case .insertion(let object) = step { ignored.remove(object) }
     guard direction == .doing else { return }
     // Discard the redo groups, because a new change invalidates them.
     redoable = []
@@ -202,7 +206,7 @@ final class UndoLog {
   ///
   /// Call this method when the changes can no longer be reverted.
   func forget() {
-    (undoable, redoable, open, valued) = ([], [], Group(), [])
+    (undoable, redoable, open, valued, ignored) = ([], [], Group(), [], [])
     direction = .doing
   }
 
@@ -247,6 +251,16 @@ final class UndoLog {
 
   /// Returns whether the deletion of an object is reverted by the current undo or redo.
   func restores(_ object: ManagedObject) -> Bool { restored.contains(object) }
+
+  /// Records that the insertion of an object cannot be reverted, because another context has deleted
+  /// the object.
+  ///
+  /// An earlier deletion of the object is then not reverted either. Otherwise, it would insert the
+  /// object again.
+  func ignoreEarlierDeletion(of object: ManagedObject) { ignored.insert(object) }
+
+  /// Returns whether a deletion is not reverted. The answer applies to one deletion of the object.
+  func ignoresDeletion(of object: ManagedObject) -> Bool { ignored.remove(object) != nil }
 
   /// Postpones a step of the current group until an object is restored.
   func wait(for object: ManagedObject, _ step: Step) {

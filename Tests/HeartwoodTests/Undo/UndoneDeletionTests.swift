@@ -128,4 +128,28 @@ struct UndoneDeletionTests {
     try context.save()
     #expect(try storedCounts() == [3, 3, 3, 3])
   }
+
+  @Test(.evidence("G-02"), arguments: [false, true], [false, true])
+  func `undoing a deletion does not restore an object that another context has deleted`(
+    isMember: Bool, insertsAgain: Bool
+  ) throws {
+    let van = vans[0]
+    if !isMember { van.depot = nil }
+    try context.save()
+    context.tracksUndo = false
+    context.tracksUndo = true
+    context.delete(van)
+    context.endUndoGroup()
+    if insertsAgain { context.insert(van) }
+    try deleteMembersElsewhere()
+    for transaction in try fixture.container.fetchHistory(after: nil) {
+      try context.mergeChanges(from: transaction)
+    }
+    while context.canUndo { context.undo() }
+    #expect(!context.hasChanges && depot.vans == Set(vans[1...]))
+    #expect(try context.count(for: FetchRequest<Van>()) == 2)
+    while context.canRedo { context.redo() }
+    while context.canUndo { context.undo() }
+    #expect(!context.hasChanges && depot.vans == Set(vans[1...]))
+  }
 }
