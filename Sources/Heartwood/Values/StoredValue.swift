@@ -81,7 +81,7 @@ public enum StorageType: UInt8, CaseIterable, Codable, Sendable {
   case double = 11
   /// Seconds since the start of 2001 (UTC).
   case date = 12
-  /// A UUID, as its 16 bytes.
+  /// A UUID, as two halves of 8 bytes, each in reverse byte order.
   case uuid = 13
   /// A string, as UTF-8.
   case string = 14
