@@ -64,8 +64,9 @@ final class Recipe {
 
   /// Kills the script and its programs.
   func kill() {
-    // Another process group may later get the same ID.
-    guard !isKilled else { return }
+    // Another process group may later get the same ID. If the script could not be started, its ID
+    // is 0, which would mean the group of the tests.
+    guard !isKilled, process.processIdentifier > 0 else { return }
     isKilled = true
     Foundation.kill(-process.processIdentifier, SIGKILL)
     process.waitUntilExit()

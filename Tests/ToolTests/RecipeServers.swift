@@ -32,6 +32,7 @@ private final class ServerProcess {
   }
 
   func end(_ signal: Int32) {
+    guard process.processIdentifier > 0 else { return }
     kill(process.processIdentifier, signal)
     process.waitUntilExit()
   }

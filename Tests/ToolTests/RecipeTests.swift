@@ -80,5 +80,7 @@ private final class S3Server {
     return listing.terminationStatus == 0
   }
 
-  deinit { kill(process.processIdentifier, SIGKILL) }
+  deinit {
+    if process.processIdentifier > 0 { kill(process.processIdentifier, SIGKILL) }
+  }
 }
