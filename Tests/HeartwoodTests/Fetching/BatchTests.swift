@@ -158,8 +158,11 @@ struct BatchTests {
     let loaded = try context.fetch(FetchRequest<Person>())
     for position in [0, 2, 4] { #expect(batched[position] === loaded[position]) }
     #expect(loaded.map(\.age) == Array(repeating: 50, count: 6))
-    for person in batched { person.age += 1 }
-    try context.save()
+    // Without `loaded`, the batches would read the objects from the generation of their fetch.
+    try withExtendedLifetime(loaded) {
+      for person in batched { person.age += 1 }
+      try context.save()
+    }
     #expect(try fixture.context().fetch(FetchRequest<Person>()).allSatisfy { $0.age == 51 })
   }
 
