@@ -3,7 +3,7 @@
   public import Heartwood
   public import SwiftUI
 
-  /// A list of objects shown and observed by a view.
+  /// A property wrapper that fetches a list of objects for a view and keeps the list up to date.
   ///
   /// ```swift
   /// struct NoteList: View {
@@ -30,7 +30,7 @@
     private let id: AnyHashable?
     private let animation: Animation?
 
-    /// Fetches the objects that match a predicate.
+    /// Creates a list of the objects that match a predicate.
     ///
     /// - Parameters:
     ///   - predicate: The condition, or `nil` for all objects.
@@ -50,7 +50,7 @@
         animation: animation)
     }
 
-    /// Fetches the objects that match a request.
+    /// Creates a list of the objects that match a request.
     ///
     /// The other parameters have the same meanings as in the initialiser that takes a predicate.
     public init(
@@ -69,7 +69,7 @@
     /// controls, for example to `onDelete`, therefore refer to the objects shown in the view.
     @MainActor public var wrappedValue: ResultsList<M> { list.results(of: controller) }
 
-    /// Makes the view read the current list.
+    /// Discards the list that the view has read, so that the view reads the current list.
     ///
     /// SwiftUI calls this method before it evaluates the view's body.
     public func update() { list.forgetResults() }
@@ -78,7 +78,7 @@
       guard let context else {
         fatalError(
           "A view uses @Fetched without a context. Add .persistentContainer(container) to this "
-            + "view or to a view above it.")
+            + "view or to one of its ancestors.")
       }
       return list.controller(id, context) {
         let controller = FetchedResultsController(
@@ -109,7 +109,7 @@
 
     nonisolated func forgetResults() { MainActor.assumeIsolated { results = nil } }
 
-    /// Returns the list that the view shows, and tracks it for the view.
+    /// Returns the list that the view shows, and records that the view has read it.
     func results(of controller: FetchedResultsController<M>) -> ResultsList<M> {
       if let results {
         controller.recordRead()

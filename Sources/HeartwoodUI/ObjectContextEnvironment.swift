@@ -11,7 +11,7 @@
       static var defaultValue: PersistentContainer? { nil }
     }
 
-    /// The context of the objects shown by views, or `nil` if no enclosing view has set one.
+    /// The context whose objects a view shows, or `nil` if no enclosing view has set a context.
     ///
     /// For example, a sheet can set a child context so that its edits can be discarded. Turn on
     /// `tracksObservation` in the child context, so that views are updated when its objects change.
@@ -65,7 +65,7 @@
         try container.viewContext.save()
         return container
       } catch {
-        fatalError("The preview's objects cannot be created: \(error)")
+        fatalError("The objects for the preview could not be created: \(error)")
       }
     }
   }

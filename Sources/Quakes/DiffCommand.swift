@@ -80,8 +80,8 @@ private struct QuakeDifference: Encodable {
     self.to = to
     added = try quakes(changes.inserted, after).sorted { $0.time > $1.time }
     removed = try quakes(changes.deleted, before).sorted { $0.time > $1.time }
-    // Do not show quakes that were rewritten with the same values, although they are listed as
-    // updated.
+    // Omit quakes that were rewritten with the same values. The changes list them as updated, but
+    // nothing about them differs.
     let updated = changes.updated.filter { !$0.value.isEmpty }.keys
     changed = zip(try quakes(updated, before), try quakes(updated, after))
       .map { Change(before: $0, after: $1) }.sorted { $0.after.time > $1.after.time }
@@ -115,7 +115,7 @@ extension QuakeDifference.Change {
       ("kind", before.kind.visible, after.kind.visible),
     ]
     let changed = values.filter { $0.1 != $0.2 }.map { "\($0.0) \($0.1) → \($0.2)" }
-    // If only other values differ, such as the coordinates or the report date, show "report".
+    // Show "report" if only values that are not listed above differ, such as the coordinates.
     return "\(after.code.visible), "
       + (changed.isEmpty ? "report" : changed.joined(separator: ", "))
   }

@@ -20,7 +20,7 @@ struct Feed: Decodable, Sendable {
 
       /// The range of plausible magnitudes.
       private static let magnitudes = -20.0...20.0
-      /// The range of times with four-digit years.
+      /// The range of times, in milliseconds since 1970, whose years have four digits.
       private static let times = -62_135_596_800_000.0...253_402_300_799_999.0
 
       init(from decoder: any Decoder) throws {
@@ -135,7 +135,7 @@ struct Feed: Decodable, Sendable {
 }
 
 extension KeyedDecodingContainer {
-  /// Decodes a number, or returns `nil` if there is none.
+  /// Returns the number for a key, or `nil` if there is none.
   ///
   /// - Throws: `DecodingError` if the number is outside the range.
   fileprivate func number(in range: ClosedRange<Double>, forKey key: Key) throws -> Double? {

@@ -5,7 +5,7 @@ extension [Feed.Feature] {
   /// Inserts all quakes in one transaction, so that other programs see either all of them or none.
   func insert(into context: ManagedObjectContext, _ progress: ProgressLine) throws {
     // Use a policy that updates a stored quake if an imported row has the same code. With the
-    // default policy, that row would violate the unique constraint.
+    // default policy, the unique constraint would cause the import to fail.
     context.mergePolicy = .mergeByPropertyObjectTrump
     var next = 0
     let request = BatchInsertRequest<Quake> { row in
@@ -23,7 +23,7 @@ extension Feed.Feature {
   /// The unique code of the quake.
   var code: String { properties.net + properties.code }
 
-  /// Sets the attributes of a row.
+  /// Sets the attributes of a row to the values in the feed.
   fileprivate func fill(_ row: BatchRow<Quake>) {
     row[\.code] = code
     row[\.magnitude] = properties.mag

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A copy of a quake's values, for JSON and text output.
+/// A copy of a quake's values that is used for JSON and text output.
 ///
 /// Unlike the ``Quake`` object, the copy remains readable after the quake has been deleted.
 struct ListedQuake: Encodable, Sendable {

@@ -10,9 +10,9 @@ struct Moment {
   /// The expected form, for error messages.
   static let wanted = "a day, such as 2019-02-16, or 7d"
 
-  /// Parses a day, a time in UTC, or a duration before now.
+  /// Creates a moment from text that specifies a day, a time in UTC, or a duration before now.
   ///
-  /// The result is `nil` if the text is none of these.
+  /// The result is `nil` if the text has none of these forms.
   init?(_ text: String) {
     let seconds: [Character: Double] = ["m": 60, "h": 3600, "d": 86_400, "w": 604_800]
     if let unit = text.last.flatMap({ seconds[$0] }), let count = Double(text.dropLast()) {
@@ -31,8 +31,8 @@ struct Moment {
       end = time + 0.9995
     } else if let time = try? Date(text, strategy: .exact), time.exact == text {
       start = time
-      // Add half a millisecond, because most times with milliseconds have no exact binary
-      // representation.
+      // Add half a millisecond, because rounding can make a stored time slightly later than the
+      // same time on the command line.
       end = time + 0.0005
     } else {
       return nil

@@ -70,7 +70,8 @@ struct Past {
 
   /// The last import that has not been undone.
   ///
-  /// The value is `nil` if there is no such import, or if the state before it is no longer kept.
+  /// The value is `nil` if there is no such import, or if the state before the import is no longer
+  /// kept.
   var undoable: Undoable? {
     // Collect the states that repeated undos would restore. Store each state together with the
     // import that created it.
@@ -116,7 +117,7 @@ struct Past {
     "\(origin.rawValue) \(time.exact)"
   }
 
-  /// Releases all kept states except the newest `count + 1`.
+  /// Releases all kept states except the newest `count + 1` states.
   ///
   /// The remaining states suffice to undo `count` imports if nothing else has changed the store.
   static func release(allBut count: Int, of container: PersistentContainer) throws {

@@ -4,7 +4,7 @@ import Heartwood
 /// The program's entry point, which parses the command line and runs the command.
 @main
 enum Quakes {
-  /// All commands.
+  /// The types of all commands.
   ///
   /// To add a command, create a type that conforms to ``Command``, and add it to this list.
   static var commands: [any Command.Type] {
@@ -72,7 +72,7 @@ enum Quakes {
     """
 }
 
-/// A command of the program.
+/// A command of the `quakes` program.
 protocol Command {
   /// The name of the command on the command line.
   static var name: String { get }

@@ -13,7 +13,7 @@ final class Screen {
   private var original = termios()
   private var sources: [any DispatchSourceProtocol] = []
 
-  /// Switches to the alternate screen and begins to report events.
+  /// Creates a screen that occupies the alternate screen of the terminal and reports events.
   ///
   /// ``close()`` restores the original screen.
   ///
@@ -58,8 +58,8 @@ final class Screen {
 
   private func observe(_ signalNumber: Int32, _ handler: @escaping @Sendable () -> Void) {
     #if canImport(Darwin)
-      // Ignore the signal, because on Darwin, the dispatch source does not suppress the signal's
-      // default action.
+      // Ignore the signal, because on Darwin, its default action would end the program despite the
+      // dispatch source.
       signal(signalNumber, SIG_IGN)
     #endif
     let source = DispatchSource.makeSignalSource(signal: signalNumber)

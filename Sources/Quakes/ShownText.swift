@@ -19,7 +19,7 @@ extension String {
 }
 
 extension Int {
-  /// The number with thousands separators.
+  /// The number as text with thousands separators.
   var grouped: String { formatted(.number.locale(Locale(identifier: "en_US"))) }
 
   /// The number as a count of quakes, such as "1 quake" or "1,200 quakes".
@@ -27,9 +27,9 @@ extension Int {
 }
 
 extension Double {
-  /// The number with one decimal place.
+  /// The number as text with one decimal place.
   var short: String {
-    // Add 0 to turn -0, which would be shown as "-0.0", into 0.
+    // Add 0 to convert -0 to 0, because -0 would be shown as "-0.0".
     String(format: "%.1f", (self * 10).rounded() / 10 + 0)
   }
 }

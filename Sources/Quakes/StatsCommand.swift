@@ -71,7 +71,7 @@ private struct QuakeStats: Encodable {
   private static let shownDayCount = 31
 
   init(_ context: ManagedObjectContext) throws {
-    // Let the store sort the rows, so that only the first quake is loaded as an object.
+    // Let the fetch sort the rows, so that only the first quake is loaded as an object.
     func leader(
       _ order: SortDescriptor<Quake>, _ value: (Quake) -> Double?
     ) throws -> Leader? {

@@ -37,7 +37,7 @@ struct Table {
 /// `greatest`, the bar is `width` columns long.
 func bar(_ count: Int, of greatest: Int, width: Int) -> String {
   guard count > 0, greatest > 0 else { return "" }
-  // Make every count above 0 visible.
+  // Show at least an eighth of a column for every count above 0, so that the bar is visible.
   let eighths = max(1, count * width * 8 / greatest)
   let end = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"][eighths % 8]
   return String(repeating: "█", count: eighths / 8) + end

@@ -34,7 +34,7 @@ struct UndoCommand: Command {
       )
     }
     let changes = try revert(step, in: container)
-    // Do not release older states here, so that more imports can be undone. The next import
+    // Do not release older states here, so that earlier imports can also be undone. The next import
     // releases the states that are no longer needed.
     try past.keep(changes.generation, madeBy: .undo)
     let count = try container.read(at: changes.generation) {

@@ -11,7 +11,7 @@ struct Vicinity {
   private static let defaultRadius = 100.0
   private static let earthRadius = 6371.0
 
-  /// Parses `LAT,LON` or `LAT,LON,KM`.
+  /// Creates a circle from text of the form `LAT,LON` or `LAT,LON,KM`.
   ///
   /// The result is `nil` if the text has neither form.
   init?(_ text: String) {
@@ -42,7 +42,7 @@ struct Vicinity {
     return distance <= radius ? distance : nil
   }
 
-  /// A predicate for the quakes in the circle's bounding box.
+  /// A predicate that selects the quakes in the circle's bounding box.
   ///
   /// The store cannot calculate distances. To exclude the quakes outside the circle, call
   /// ``distance(to:)`` for each quake that the store finds.
@@ -61,7 +61,8 @@ struct Vicinity {
     }
   }
 
-  /// Returns a predicate for the quakes with a longitude from `west` to `east`, in degrees.
+  /// Returns a predicate that selects the quakes whose longitude is between `west` and `east`, in
+  /// degrees.
   ///
   /// If the range crosses the 180th meridian, `west` may be less than -180, or `east` may be
   /// greater than 180.

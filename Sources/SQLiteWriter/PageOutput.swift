@@ -10,7 +10,7 @@ final class PageOutput {
   private var next: UInt32 = 2
   private static let batchByteCount = 1 << 20
 
-  /// Starts writing at page 2 of a new file.
+  /// Creates the output for a new file, beginning with page 2.
   init(_ file: SQLiteSystemFile) throws(SQLiteWriterError) {
     self.file = file
     pending.reserveCapacity(Self.batchByteCount + SQLiteFormat.pageByteCount)
@@ -26,7 +26,7 @@ final class PageOutput {
   /// The number of pages assigned so far, including page 1.
   var pageCount: UInt32 { next - 1 }
 
-  /// Appends a page of a b-tree, and returns the number of the page.
+  /// Appends a page of a b-tree, and returns its page number.
   func append(_ node: TreeNode, rightChild: UInt32 = 0) throws(SQLiteWriterError) -> UInt32 {
     let page = try beginPage()
     node.append(to: &pending, rightChild: rightChild)

@@ -149,7 +149,7 @@ enum RecordOrder {
 
   /// Compares an integer with a real exactly, without rounding the integer.
   static func compare(_ integer: Int64, _ real: Double) -> Int {
-    // Compare with powers of two, because a real can represent powers of two exactly.
+    // Compare with -2^63 and 2^63, because a real can represent these limits exactly.
     if real < -9_223_372_036_854_775_808 { return 1 }
     if real >= 9_223_372_036_854_775_808 { return -1 }
     let whole = Int64(real)

@@ -34,7 +34,7 @@ final class RecordSorter {
     memory.add(self)
   }
 
-  /// The number of bytes in memory.
+  /// The number of bytes that the waiting records occupy in memory.
   var byteCount: Int { waiting.byteCount }
 
   /// Adds a record that contains the given columns of a row.

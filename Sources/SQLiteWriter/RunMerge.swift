@@ -24,7 +24,7 @@ final class RunFile {
     try append(record[...])
   }
 
-  /// Writes the buffered bytes, so that they can be read.
+  /// Writes the buffered bytes to the file, so that they can be read.
   func flush() throws(SQLiteWriterError) {
     try file.write(pending, at: writtenByteCount)
     writtenByteCount += pending.count
@@ -100,7 +100,7 @@ struct RunMerge {
 /// A reader for the records of a run, in order.
 private struct RunReader {
   private let file: RunFile
-  /// The run's remaining range in the file, which has not been read into the buffer yet.
+  /// The range of the run in the file that has not been read into the buffer yet.
   private var rest: Range<Int>
   private(set) var buffer: [UInt8] = []
   /// The position of the current record in the buffer.

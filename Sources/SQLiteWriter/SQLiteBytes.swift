@@ -6,7 +6,7 @@ extension [UInt8] {
   /// Appends a variable-length integer of 1 to 9 bytes.
   ///
   /// The first eight bytes store 7 bits of the value each, most significant first. The top bit of
-  /// each is set if another byte follows. A ninth byte stores 8 bits.
+  /// each of these bytes is set if another byte follows. A ninth byte stores 8 bits.
   @inline(__always)
   mutating func appendVarint(_ value: UInt64) {
     if value < 0x80 {
@@ -61,7 +61,7 @@ extension [UInt8] {
 
 private let zeros = [UInt8](repeating: 0, count: SQLiteFormat.pageByteCount)
 
-/// Decodes numbers for sorting.
+/// Methods that decode numbers so that records can be sorted.
 extension Span<UInt8> {
   /// Reads a variable-length integer at `position` and moves `position` past it.
   @inline(__always)

@@ -67,7 +67,7 @@ package enum SQLiteColumnType: Equatable {
   case text
   case blob
   case numeric
-  /// No declared type.
+  /// The absence of a declared type.
   ///
   /// The column stores every value unchanged.
   case any

@@ -27,7 +27,7 @@ package final class SQLiteFileWriter {
   private var tables: [SQLiteTableWriter] = []
   private var isFinished = false
 
-  /// Creates a file.
+  /// Creates a writer and the file that it writes.
   ///
   /// - Parameters:
   ///   - path: The path of the file, which must not exist.
@@ -46,7 +46,7 @@ package final class SQLiteFileWriter {
 
   deinit { if !isFinished { state.output.discard() } }
 
-  /// Begins a table.
+  /// Adds a table, and returns a writer for its rows.
   ///
   /// - Throws: ``SQLiteWriterError`` of the kind `invalidName`, `invalidDefinition`, `tooLarge` or
   ///   `closed`.
@@ -139,7 +139,7 @@ final class SQLiteFileState {
     guard !isOpen else { return }
     throw SQLiteWriterError(
       .closed,
-      "The file \(path) cannot be extended, because "
+      "Nothing more can be written to the file \(path), because "
         + (failure.map { "of an earlier error: \($0.message)" } ?? "the file is finished."))
   }
 }
@@ -156,23 +156,23 @@ struct SQLiteFileHeader {
       bytes.appendBigEndian(UInt64(number), byteCount: byteCount)
     }
     append(UInt32(SQLiteFormat.pageByteCount), 2)
-    append(1, 1)  // written with a rollback journal
-    append(1, 1)  // read with a rollback journal
-    append(0, 1)  // no reserved bytes at the end of pages
-    append(64, 1)  // the fractions of a page that payloads may take; fixed
+    append(1, 1)  // The file is written with a rollback journal.
+    append(1, 1)  // The file is read with a rollback journal.
+    append(0, 1)  // There are no reserved bytes at the end of pages.
+    append(64, 1)  // The fractions of a page that payloads may occupy are fixed.
     append(32, 1)
     append(32, 1)
     append(Self.changeCount)
     append(pageCount)
-    append(0)  // no list of free pages
+    append(0)  // There is no list of free pages.
     append(0)
-    append(1)  // the version of the schema
-    append(4)  // the format of the schema, which allows the serial types for 0 and 1
-    append(0)  // the default size of the cache
-    append(0)  // no automatic vacuum
-    append(1)  // UTF-8
+    append(1)  // The schema has version 1.
+    append(4)  // The schema has format 4, which allows the serial types for 0 and 1.
+    append(0)  // The cache has its default size.
+    append(0)  // Automatic vacuum is off.
+    append(1)  // The text encoding is UTF-8.
     append(UInt32(bitPattern: userVersion))
-    append(0)  // no incremental vacuum
+    append(0)  // Incremental vacuum is off.
     append(UInt32(bitPattern: applicationID))
     bytes.appendZeros(20)
     // Repeat the change counter. The page count above is valid only if this number equals the

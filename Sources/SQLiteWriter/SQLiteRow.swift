@@ -1,4 +1,4 @@
-/// The row that is being filled, already encoded as a record.
+/// A row that is being filled and is already encoded as a record.
 ///
 /// A record consists of a header, which contains one serial type per value, and a body, which
 /// contains the values; see <https://www.sqlite.org/fileformat2.html>, § 2.1. The header and the
@@ -59,8 +59,8 @@ package struct SQLiteRow: ~Copyable {
     guard let column = nextColumn else { return }
     switch column.affinity {
     case .numeric, .blob: store(integer)
-    // Convert the integer, because the column returns a real. The conversion can round a large
-    // integer.
+    // Convert the integer, because a column with real affinity stores reals. The conversion can
+    // round a large integer.
     case .real: store(realColumn: Double(integer))
     case .text: reject(.kind("an integer"))
     }
@@ -76,7 +76,7 @@ package struct SQLiteRow: ~Copyable {
     case .blob: store(real)
     case .real: store(realColumn: real)
     case .numeric:
-      // Like SQLite, do not convert reals at either end of the integer range.
+      // Like SQLite, do not convert a real at either end of the integer range to an integer.
       if let integer = Int64(exactly: real), integer != .min { store(integer) } else { store(real) }
     case .text: reject(.kind("a real number"))
     }
@@ -163,7 +163,7 @@ package struct SQLiteRow: ~Copyable {
   private var nextColumn: Column? {
     mutating get {
       guard count < columns.count else {
-        // Append a type anyway, so that the count shows that there are too many values.
+        // Append a type nevertheless, so that the count shows that there are too many values.
         serialTypes.append(SQLiteSerialType.null)
         return nil
       }
@@ -173,7 +173,7 @@ package struct SQLiteRow: ~Copyable {
 
   private mutating func reject(_ reason: Problem) {
     if problem == nil { problem = (count, reason) }
-    // Append a placeholder, so that later values keep their columns.
+    // Append a placeholder, so that each later value belongs to the correct column.
     end(SQLiteSerialType.null)
   }
 

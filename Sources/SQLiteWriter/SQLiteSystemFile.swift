@@ -14,7 +14,7 @@ final class SQLiteSystemFile {
   private let path: String
   private let descriptor: Int32
 
-  /// Creates a file.
+  /// Creates a new, empty file.
   ///
   /// - Throws: ``SQLiteWriterError`` of the kind `fileExists` if something already exists at
   ///   `path`.
@@ -29,7 +29,8 @@ final class SQLiteSystemFile {
     guard result != -1 else {
       if code == EEXIST {
         throw SQLiteWriterError(
-          .fileExists, "There is already a file at \(path). Remove it, or choose another path.")
+          .fileExists,
+          "There is already a file at \(path). Remove that file, or choose a different path.")
       }
       throw Self.failure("created", path, code)
     }
@@ -123,7 +124,7 @@ final class SQLiteSystemFile {
     }
   }
 
-  /// Makes the name of the file durable.
+  /// Makes the name of the file durable by syncing the file's directory.
   func syncName() throws(SQLiteWriterError) {
     var directory = "."
     if let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) {

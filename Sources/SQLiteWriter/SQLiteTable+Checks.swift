@@ -11,14 +11,14 @@ extension SQLiteTable {
     if case .rowid(let name?) = key { names.insert(name, at: 0) }
     for name in names { try SQLiteNames.check(name, "column") }
     guard Set(names.map(\.sqlNameKey)).count == names.count else {
-      throw invalid("has two columns with the same name")
+      throw invalid("has two columns with the same name. Rename one of them")
     }
-    guard !names.isEmpty else { throw invalid("has no columns") }
+    guard !names.isEmpty else { throw invalid("has no columns. Add at least one column") }
     guard names.count <= SQLiteFormat.maximumColumnCount else {
-      throw invalid("has more than \(SQLiteFormat.maximumColumnCount) columns")
+      throw invalid("has more than \(SQLiteFormat.maximumColumnCount) columns. Remove some of them")
     }
     for column in columns where column.type.declaration.utf8.contains(0) {
-      throw invalid("declares a column type that contains a NUL character")
+      throw invalid("declares a column type that contains a NUL character. Remove the character")
     }
     if case .columns(let key) = key { try check(key, "the primary key") }
     for index in indexes {
@@ -28,7 +28,9 @@ extension SQLiteTable {
     for foreignKey in foreignKeys {
       try check(foreignKey.columns, "a foreign key")
       guard foreignKey.columns.count == foreignKey.parentColumns.count else {
-        throw invalid("has a foreign key whose two column lists differ in length")
+        throw invalid(
+          "has a foreign key whose two column lists differ in length. Specify one parent column "
+            + "for each column")
       }
     }
     try SQLiteNames.checkByteCount(of: sql)
@@ -42,12 +44,12 @@ extension SQLiteTable {
       guard let parent = tables[foreignKey.parentTable.sqlNameKey] else {
         throw invalid(
           "has a foreign key to the table \(foreignKey.parentTable.sqlQuoted), which the file does "
-            + "not contain")
+            + "not contain. Add that table, or remove the foreign key")
       }
       guard parent.isUnique(foreignKey.parentColumns) else {
         throw invalid(
           "has a foreign key to columns that form neither the primary key nor a unique index of "
-            + "the table \(parent.name.sqlQuoted)")
+            + "the table \(parent.name.sqlQuoted). Refer to other columns, or add a unique index")
       }
     }
   }
@@ -64,12 +66,16 @@ extension SQLiteTable {
   }
 
   private func check(_ names: [String], _ owner: String) throws(SQLiteWriterError) {
-    guard !names.isEmpty else { throw invalid("specifies no columns for \(owner)") }
+    guard !names.isEmpty else {
+      throw invalid("specifies no columns for \(owner). Specify at least one column")
+    }
     for name in names where position(of: name) == nil {
-      throw invalid("has no column \(name.sqlQuoted), but \(owner) refers to it")
+      throw invalid(
+        "has no column \(name.sqlQuoted), but \(owner) refers to this column. Use the name of an "
+          + "existing column")
     }
     guard Set(names.map(\.sqlNameKey)).count == names.count else {
-      throw invalid("specifies a column twice for \(owner)")
+      throw invalid("specifies a column twice for \(owner). Specify each column only once")
     }
   }
 
@@ -93,14 +99,14 @@ struct SQLiteNames {
       throw SQLiteWriterError(
         .invalidName,
         "The name \(name.sqlQuoted) is already in use. Tables, indexes and views must have "
-          + "different names. SQLite ignores case in names.")
+          + "different names. SQLite ignores case in names. Choose a different name.")
     }
   }
 
-  /// Checks a name.
+  /// Throws an error if a name is invalid.
   ///
-  /// A name must not be empty, and must not contain a NUL character, because SQLite would end the
-  /// statement there.
+  /// A name must not be empty. A name must not contain a NUL character, because SQLite would end
+  /// the statement there.
   ///
   /// - Parameter isSchemaName: Whether the name belongs to a table, an index or a view. The name of
   ///   a table, an index or a view must not begin with `sqlite_`.
@@ -111,27 +117,29 @@ struct SQLiteNames {
     guard !key.isEmpty else {
       throw SQLiteWriterError(
         .invalidName,
-        "The \(what) name is empty. Use another name.")
+        "The \(what) name is empty. Specify a name.")
     }
     guard !key.contains(0) else {
       throw SQLiteWriterError(
         .invalidName,
-        "The \(what) name contains a NUL character, which SQL does not allow. Use another name.")
+        "The \(what) name contains a NUL character, which SQL does not allow. Remove the "
+          + "character.")
     }
     guard !isSchemaName || !key.starts(with: "SQLITE_".utf8) else {
       throw SQLiteWriterError(
         .invalidName,
-        "The name \(name.sqlQuoted) begins with sqlite_, which SQLite reserves. Use another name.")
+        "The name \(name.sqlQuoted) begins with sqlite_, which SQLite reserves. Choose a different "
+          + "name.")
     }
   }
 
-  /// Checks that a statement is not longer than SQLite allows.
+  /// Throws an error if a statement is longer than SQLite allows.
   static func checkByteCount(of sql: String) throws(SQLiteWriterError) {
     guard sql.utf8.count <= SQLiteFormat.maximumSQLByteCount else {
       throw SQLiteWriterError(
         .tooLarge,
         "A schema statement is \(sql.utf8.count) bytes long, but SQLite accepts at most "
-          + "\(SQLiteFormat.maximumSQLByteCount) bytes.")
+          + "\(SQLiteFormat.maximumSQLByteCount) bytes. Use shorter names or fewer columns.")
     }
   }
 }

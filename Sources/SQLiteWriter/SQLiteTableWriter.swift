@@ -26,7 +26,7 @@ package final class SQLiteTableWriter {
   private var lastRowid: Int64?
   private(set) var isClosed = false
 
-  /// Begins a table.
+  /// Creates a writer for a new table.
   ///
   /// - Precondition: The definition has been checked.
   init(_ definition: SQLiteTable, _ state: SQLiteFileState) {
@@ -86,7 +86,9 @@ package final class SQLiteTableWriter {
     rowid: Int64? = nil, _ fill: (inout SQLiteRow) throws -> Void
   ) throws {
     try state.checkIsOpen()
-    guard !isClosed else { throw invalid(.closed, "is closed and accepts no more rows") }
+    guard !isClosed else {
+      throw invalid(.closed, "is closed. Append rows only before you close the table")
+    }
     row.removeAll()
     if implicitCount > 0 { row.appendRowidPlaceholder() }
     try fill(&row)
@@ -136,7 +138,7 @@ package final class SQLiteTableWriter {
       guard given == nil else {
         throw invalid(
           .invalidRow,
-          "has no rowids, but received a row with a rowid")
+          "has no rowids, but received a row with a rowid. Append the row without a rowid")
       }
       return 0
     }
@@ -145,11 +147,14 @@ package final class SQLiteTableWriter {
       guard given > last else {
         throw invalid(
           .unorderedRowid,
-          "received rowid \(given) after rowid \(last), but rowids must be in ascending order")
+          "received rowid \(given) after rowid \(last), but rowids must be in ascending order. "
+            + "Append the rows in that order")
       }
       return given
     }
-    guard last < .max else { throw invalid(.unorderedRowid, "has no rowids left after \(last)") }
+    guard last < .max else {
+      throw invalid(.unorderedRowid, "has no rowids left after \(last). Use lower rowids")
+    }
     return last + 1
   }
 
@@ -167,28 +172,30 @@ package final class SQLiteTableWriter {
     {
       return nil
     }
-    let table = "The table \(definition.name.sqlQuoted)"
+    let table = "the table \(definition.name.sqlQuoted)"
     guard row.isComplete else {
       return SQLiteWriterError(
         .invalidRow,
-        "A row of the table \(definition.name.sqlQuoted) has the wrong number of values: "
-          + "\(row.count - implicitCount) instead of \(definition.columns.count).")
+        "A row of \(table) has the wrong number of values: \(row.count - implicitCount) instead of "
+          + "\(definition.columns.count). Append one value for each column.")
     }
     if let (position, problem) = row.problem {
       let column = definition.columns[position - implicitCount]
       let reason =
         switch problem {
-        case .null: "requires a value, but a row has no value for it"
-        case .notANumber: "cannot store NaN (use null or text instead)"
-        case .kind(let kind): "is declared \(column.type.declaration) and cannot store \(kind)"
+        case .null: "requires a value, but a row contains none. Append a value"
+        case .notANumber: "cannot store NaN. Use null or text instead"
+        case .kind(let kind):
+          "is declared \(column.type.declaration) and cannot store \(kind). Append a value of the "
+            + "declared type"
         }
       return SQLiteWriterError(
-        .invalidRow, "\(table) has a column \(column.name.sqlQuoted) that \(reason).")
+        .invalidRow, "The column \(column.name.sqlQuoted) of \(table) \(reason).")
     }
     return SQLiteWriterError(
       .tooLarge,
-      "\(table) has a row that is \(row.recordByteCount) bytes long, but SQLite accepts at most "
-        + "\(SQLiteFormat.maximumRecordByteCount) bytes.")
+      "A row of \(table) is \(row.recordByteCount) bytes long, but SQLite accepts at most "
+        + "\(SQLiteFormat.maximumRecordByteCount) bytes. Shorten the values of the row.")
   }
 
   private func invalid(_ kind: SQLiteWriterError.Kind, _ problem: String) -> SQLiteWriterError {
@@ -247,6 +254,8 @@ package final class SQLiteTableWriter {
       rows =
         "rows \(RecordOrder.lastInteger(of: record)) and \(RecordOrder.lastInteger(of: other))"
     }
-    return invalid(.duplicateKey, "has \(rows) with the same values in its \(name)")
+    return invalid(
+      .duplicateKey,
+      "has \(rows) with the same values in its \(name). Change or remove one of these rows")
   }
 }

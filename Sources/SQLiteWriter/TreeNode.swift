@@ -27,7 +27,7 @@ struct TreeNode {
     usedByteCount + 2 + byteCount <= SQLiteFormat.pageByteCount
   }
 
-  /// The number of bytes in use, including the header.
+  /// The number of bytes of the page that are in use, including the header.
   @inline(__always)
   var usedByteCount: Int { kind.headerByteCount + 2 * offsets.count + cells.count }
 
@@ -64,7 +64,7 @@ struct TreeNode {
     }
   }
 
-  /// Removes the last cell of an index leaf and returns it without padding.
+  /// Removes the last cell of an index leaf, and returns the cell without padding.
   mutating func removeLastCell() -> [UInt8] {
     var cell = removeLast()
     // Remove any padding. The first byte is the length of the payload that follows.
@@ -74,7 +74,7 @@ struct TreeNode {
     return cell
   }
 
-  /// Removes the last cell of an interior page.
+  /// Removes and returns the last cell of an interior page.
   mutating func removeLastChild() -> (child: UInt32, separator: [UInt8]) {
     let cell = removeLast()
     let child = cell.prefix(4).reduce(0) { $0 << 8 | UInt32($1) }
@@ -97,10 +97,10 @@ struct TreeNode {
   func append(to target: inout [UInt8], rightChild: UInt32, after start: Int = 0) {
     let contentStart = SQLiteFormat.pageByteCount - cells.count
     target.append(kind.rawValue)
-    target.appendZeros(2)  // no free blocks
+    target.appendZeros(2)  // There are no free blocks.
     target.appendBigEndian(UInt64(offsets.count), byteCount: 2)
     target.appendBigEndian(UInt64(contentStart), byteCount: 2)
-    target.append(0)  // no fragments
+    target.append(0)  // There are no fragments.
     if kind.isInterior { target.appendBigEndian(UInt64(rightChild), byteCount: 4) }
     for offset in offsets {
       target.appendBigEndian(UInt64(contentStart + Int(offset)), byteCount: 2)

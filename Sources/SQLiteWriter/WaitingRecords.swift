@@ -12,7 +12,7 @@ struct WaitingRecords {
   private(set) var bytes: [UInt8] = []
   private(set) var entries: [Entry] = []
 
-  /// The number of bytes in use.
+  /// The number of bytes in use by the records and the entries.
   @inline(__always)
   var byteCount: Int { bytes.count + entries.count * MemoryLayout<Entry>.stride }
 
@@ -94,8 +94,7 @@ struct WaitingRecords {
       entries[group].sort(by: isOrdered)
       return
     }
-    // Use insertion sort, because `sort` would copy the slice, and the copy would take most of the
-    // time.
+    // Use insertion sort, because `sort` would copy the slice, which would take most of the time.
     for position in group.dropFirst() {
       var current = position
       while current > group.lowerBound, isOrdered(entries[current], entries[current - 1]) {

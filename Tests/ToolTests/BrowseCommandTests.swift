@@ -226,7 +226,7 @@ struct BrowseCommandTests {
     try store.run("browse", "--html", directory.path).expectComplaint(
       "does not refer to a regular file", exitCode: 1)
     try store.run("browse", "--html", directory.path(of: "none/page.html")).expectComplaint(
-      "could not be written", "Use another file", exitCode: 1)
+      "could not be written", "Write to a different file", exitCode: 1)
     let keys = try ToolStore()
     try keys.run("browse", "--html", directory.path(of: "page.html")).expectComplaint(
       "contains no objects", exitCode: 1)

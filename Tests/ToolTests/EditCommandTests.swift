@@ -153,7 +153,7 @@ struct EditCommandTests {
     try run("name\n\"A", "--format", "csv").expectComplaint(
       "no closing quotation mark", exitCode: 1)
     try run("[]", "--key", "size").expectComplaint("unique", exitCode: 1)
-    try run("[", "--format", "xml").expectComplaint("no format xml", exitCode: 2)
+    try run("[", "--format", "xml").expectComplaint("no format named xml", exitCode: 2)
     try store.run("verify").expectFine()
   }
 

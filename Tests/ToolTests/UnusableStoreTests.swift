@@ -64,7 +64,7 @@ struct UnusableStoreTests {
     let store = try ToolStore()
     for offset in HeaderSlotLayout.offsets { try store.flip(Int(offset) + 100) }
     for run in try runs(store.path) {
-      run.expectComplaint("Neither header slot", "Restore a backup", exitCode: 1)
+      run.expectComplaint("both of its header slots", "Restore a backup", exitCode: 1)
     }
   }
 

@@ -34,7 +34,7 @@ extension BatchDeleteRequest: ExecutableBatch {
       guard id.space.store == model.space.store, !number.isTemporary else {
         throw ObjectGraphError(
           .foreignObject,
-          "\(id) does not identify a row in this store. Pass only the IDs of objects that have "
+          "\(id) does not identify an object in this store. Pass only the IDs of objects that have "
             + "been saved in this store.",
           objectID: id)
       }

@@ -8,7 +8,8 @@ extension BatchInsertRequest: ExecutableBatch {
     guard !entity.isAbstract else {
       throw ObjectGraphError(
         .unknownEntity,
-        "\(entity.name) is abstract and cannot have rows. Insert rows of a subclass instead.")
+        "\(entity.name) is abstract, so it cannot be instantiated. Insert objects of a subclass "
+          + "instead.")
     }
     let storage = run.model.storage(of: entity)
     let declared = try entity.declaredValues()

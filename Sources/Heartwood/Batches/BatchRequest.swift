@@ -23,7 +23,7 @@ public enum BatchResultType: Sendable {
 public struct BatchResult: Sendable {
   /// The number of rows that were inserted, updated or deleted, including rows deleted by cascades.
   public let count: Int
-  /// The IDs of the rows included in ``count``.
+  /// The IDs of the rows that ``count`` includes.
   ///
   /// The array is empty unless the result type is ``BatchResultType/objectIDs``.
   public let objectIDs: [ManagedObjectID]
@@ -53,7 +53,7 @@ public struct BatchInsertRequest<M: ManagedObject>: BatchRequest {
   public var resultType = BatchResultType.statusOnly
   let handler: (inout BatchRow<M>) throws -> Bool
 
-  /// Creates a request.
+  /// Creates a request that inserts rows.
   ///
   /// - Parameters:
   ///   - type: The class of the rows, if it cannot be inferred.
@@ -83,7 +83,7 @@ public struct BatchUpdateRequest<M: ManagedObject>: BatchRequest {
   public var resultType = BatchResultType.statusOnly
   let change: (inout BatchRow<M>) throws -> Void
 
-  /// Creates a request.
+  /// Creates a request that updates the rows that match a predicate.
   ///
   /// - Parameters:
   ///   - type: The class of the rows, if it cannot be inferred.
@@ -145,7 +145,7 @@ public struct BatchDeleteRequest<M: ManagedObject>: BatchRequest {
 
 /// A row that a batch request is inserting or updating.
 ///
-/// A closure can read and set the row's attributes without creating an object.
+/// The request's closure can read and set the row's attributes without creating an object.
 public struct BatchRow<M: ManagedObject> {
   let content: BatchRowContent
 
@@ -162,13 +162,13 @@ public struct BatchRow<M: ManagedObject> {
 /// The values of a batch request's current row.
 ///
 /// Each access to an attribute uses several properties of this class, so exclusivity checks are
-/// turned off for these properties to save time. Doing so is safe, because only one thread uses
-/// this instance.
+/// turned off for these properties to save time. This is safe, because only one thread uses an
+/// instance.
 final class BatchRowContent {
   private let entity: EntityDescription
   private let schema: Schema.Content
   @exclusivity(unchecked) private var slots: [AnyKeyPath: Int] = [:]
-  /// The key paths that the closure used for the previous row, in order of use, each with its slot.
+  /// The key paths that the closure used for the previous row, in order of use, and their slots.
   ///
   /// The request's closure usually uses the same key paths in the same order for every row.
   /// Remembering their slots therefore avoids most lookups.
@@ -224,8 +224,8 @@ final class BatchRowContent {
       return try M.value(values[try slot(keyPath)], at: keyPath)
     } catch {
       failure = failure ?? error
-      // The row's subscript cannot throw, so return the value of a new object as a placeholder. The
-      // batch request throws `failure` after the closure returns.
+      // Return the value of a new object as a placeholder, because the row's subscript cannot
+      // throw. The batch request throws `failure` after the closure returns.
       return root.init()[keyPath: keyPath]
     }
   }

@@ -1,5 +1,5 @@
 extension BatchRun {
-  /// Adds a change that inserts an object with the default values that its entity declares.
+  /// Adds a change that inserts a row with the default values that the entity declares.
   ///
   /// - Throws: `unknownEntity` if the entity is abstract; `tooLarge` if the entity has run out of
   ///   row IDs.

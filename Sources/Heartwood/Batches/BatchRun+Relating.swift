@@ -1,5 +1,5 @@
 extension BatchRun {
-  /// Sets a relationship and its inverse.
+  /// Sets the targets of a relationship, and updates its inverse.
   ///
   /// - Parameter willChange: A closure that is called before a related row is changed.
   /// - Returns: Whether the relationship's targets have changed.

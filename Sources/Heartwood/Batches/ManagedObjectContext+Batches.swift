@@ -47,7 +47,7 @@ extension ManagedObjectContext {
 
 /// A batch request that the context can execute.
 protocol ExecutableBatch: BatchRequest {
-  /// The class of the rows changed by the request.
+  /// The class whose rows the request changes.
   var objectType: ManagedObject.Type { get }
   var resultType: BatchResultType { get }
   /// The text that describes the request in the log.
@@ -71,7 +71,7 @@ struct BatchRun {
   private(set) var numbers: [ObjectNumber] = []
   private(set) var count = 0
 
-  /// The number of pending changes that triggers a write.
+  /// The number of pending changes at which the run writes them.
   private static let flushCount = 256
 
   init(
@@ -105,8 +105,8 @@ struct BatchRun {
     try changes.write()
     for number in inserted {
       let row = changes.resolved(number)
-      // If the policy ignores the inserted values, the existing row is unchanged, so do not count
-      // it.
+      // If the merge policy has kept an existing row instead of the inserted one, do not count the
+      // row, because it is unchanged.
       if row == number || changes.policy == .objectTrump || changes.policy == .overwrite {
         recordRow(row)
       }

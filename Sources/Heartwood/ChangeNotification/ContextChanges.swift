@@ -8,23 +8,23 @@ public struct ContextChange: Sendable {
     case willSave
     /// A save has succeeded.
     case didSave
-    /// The program changed objects, or objects were reread.
+    /// Your code changed objects, or the context reread objects.
     case objectsDidChange
   }
 
   /// The kind of the change.
   public internal(set) var kind: Kind
-  /// The inserted objects.
+  /// The IDs of the inserted objects.
   public internal(set) var inserted: Set<ManagedObjectID> = []
-  /// The updated objects.
+  /// The IDs of the updated objects.
   ///
   /// New objects are never included, even if they change after their insertion.
   public internal(set) var updated: Set<ManagedObjectID> = []
-  /// The deleted objects.
+  /// The IDs of the deleted objects.
   public internal(set) var deleted: Set<ManagedObjectID> = []
-  /// The objects that were reverted, reread or turned into faults.
+  /// The IDs of the objects that were reverted, reread or turned into faults.
   public internal(set) var refreshed: Set<ManagedObjectID> = []
-  /// The objects for which a save changed only derived attributes.
+  /// The IDs of the objects in which a save changed only derived attributes.
   ///
   /// ``updated`` does not include these objects, but a context that merges the save rereads them.
   var derived: Set<ManagedObjectID> = []
@@ -136,7 +136,7 @@ final class ContextChangeQueue: Sendable {
   }
 }
 
-/// The sequence of a context's changes.
+/// An asynchronous sequence of a context's changes.
 private struct ContextChanges: AsyncSequence, Sendable {
   let queue: ContextChangeQueue
 
@@ -154,7 +154,8 @@ private struct ContextChanges: AsyncSequence, Sendable {
       repeat {
         if let change = queue.next() { return change }
       } while await wakeups.next(isolation: actor) != nil
-      // The sequence has ended. Return any change that was added after the check above.
+      // The sequence has ended. Return any change that was appended after the queue was last
+      // checked.
       return queue.next()
     }
   }

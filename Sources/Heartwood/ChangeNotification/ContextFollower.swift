@@ -1,15 +1,15 @@
 /// An object that maintains lists of a context's objects and is notified when they change.
 protocol ContextFollower: AnyObject {
-  /// Called after an object has changed or been reread.
+  /// Records that an object has changed or been reread.
   func recordChange(of object: ManagedObject, isRefreshed: Bool)
-  /// Called after an operation, such as a save, that may have cleared the unsaved changes of any
-  /// object.
+  /// Records that an operation, such as a save, may have cleared the unsaved changes of any object.
   func recordChangeOfAllObjects()
-  /// Called after a parent context has changed.
+  /// Records that a parent context has changed.
   func recordParentChange()
-  /// Called after an object's number has changed.
+  /// Records that an object's number has changed.
   func recordNumber(_ new: ObjectNumber, insteadOf old: ObjectNumber)
-  /// Records that a new object has left the context because another object has replaced it (C-12).
+  /// Records that a new object has left the context because another object has replaced it
+  /// (guarantee C-12).
   func recordReplacement(of number: ObjectNumber)
   /// Applies the recorded changes to the lists.
   func updateLists()
@@ -43,7 +43,7 @@ extension ManagedObjectContext {
     var next: ManagedObjectContext? = self
     while let context = next {
       context.isFollowed = true
-      // Without this hook, the setters of new objects would not report changes.
+      // Set the hooks, because without them the setters of new objects would not report changes.
       for object in context.inserted.all { object.setHooks(.writing) }
       next = context.parent
     }

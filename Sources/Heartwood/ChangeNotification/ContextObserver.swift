@@ -8,9 +8,9 @@ final class ContextObserver {
   private var observations = NumberTable<ObjectObservation>()
   /// The objects that may have changed since observers read values from them.
   private var changed: Set<ManagedObject> = []
-  /// The numbers that new objects had when they were replaced by other objects (C-12).
+  /// The numbers that new objects had when they were replaced by other objects (guarantee C-12).
   private var replaced: Set<ObjectNumber> = []
-  /// The summary of the context's changes as last reported to observers.
+  /// The summary of the context's changes that was last reported to observers.
   ///
   /// The summary dates from the latest notification. Before the first notification, it dates from
   /// an observer's first read. The property is `nil` if no observer has read the changes yet.
@@ -81,7 +81,7 @@ final class ContextObserver {
 
   /// Notifies observers of each value that has changed since they read it.
   ///
-  /// Changed objects that are faults are loaded first.
+  /// To compare the values, the method loads changed objects that are faults.
   func notifyOfRecordedChanges() {
     let objects = changed
     changed = []
@@ -113,12 +113,14 @@ final class ContextObserver {
 
   /// Returns the value of a property, for comparison with a value read earlier.
   ///
-  /// A fault is loaded first. Returns `nil` if the property is transient or cannot be read.
+  /// The method loads the object first if it is a fault. The result is `nil` if the property is
+  /// transient or cannot be read.
   private func value(_ property: PropertyDescription, _ object: ManagedObject) -> ObservedValue? {
     if object.isFault { storeContext.fire(object) }
     switch property.kind {
     case .attribute:
-      // If the object has kept values, compare the value in memory instead of the kept one.
+      // Use the value in memory, because that is the value that observers read. For an unreadable
+      // value, `storedValue` would return the value in the row.
       let value =
         object.keptValues == nil
         ? try? object.storedValue(property) : object.shownValue(of: property)
@@ -139,7 +141,8 @@ final class ContextObserver {
       counts: [\ManagedObjectContext.inserted, \.updated, \.deleted].map { list in
         storeContexts.reduce(0) { $0 + $1[keyPath: list].count }
       },
-      // Do not discard edits here, because the value of the latest edit may not be set yet.
+      // Do not discard edits that change nothing here, because the value of the latest edit may not
+      // be set yet.
       hasChanges: storeContexts.contains { storeContext in
         !storeContext.inserted.isEmpty || !storeContext.updated.isEmpty
           || storeContext.deleted.contains { !$0.isInaccessible }

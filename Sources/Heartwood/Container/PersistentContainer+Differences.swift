@@ -9,8 +9,9 @@ extension PersistentContainer {
   ///   - source: The starting generation, or `.current` for the newest generation.
   ///   - target: The final generation, or `.current` for the newest generation.
   /// - Returns: The changes in the stores that both tokens cover.
-  /// - Throws: `generationExpired`; `foreignStore` if a token's store is not in the container;
-  ///   `removedStore` if that store was removed; `corrupt` or `io`.
+  /// - Throws: `generationExpired` if a generation is no longer retained; `foreignStore` if a
+  ///   token's store is not in the container; `removedStore` if that store was removed; `corrupt`
+  ///   or `io` if a store cannot be read.
   /// - Complexity: The cost does not depend on the size of the store. The method reads two rows for
   ///   each updated object. Each database page that was written between the two generations is read
   ///   a few times. Memory use grows with the number of changed objects.
@@ -57,8 +58,8 @@ extension PersistentContainer {
   /// - Throws: `multipleStores` if objects of more than one store differ; `mergeConflict` with the
   ///   ID of one changed object if objects have changed since `known`; `unknownEntity` if the model
   ///   has no class for a changed object; `incompatibleSchema` if the generation was written with
-  ///   another model; `generationExpired`, `foreignStore`; any error from writing the store. If the
-  ///   method throws, nothing has changed.
+  ///   another model; `generationExpired` or `foreignStore` if the token cannot be used; any error
+  ///   from writing the store. If the method throws, nothing has changed.
   /// - Complexity: The same as ``changes(from:to:)``, plus one row write for each object that
   ///   differs. Other writers wait until the method returns.
   @discardableResult

@@ -11,7 +11,7 @@ extension PersistentContainer {
   /// crash interrupts the method, the store is afterwards either intact or gone.
   ///
   /// - Throws: `busy` if this or another process still has the store open after one second;
-  ///   `notAStore` if the directory contains other files; `io`.
+  ///   `notAStore` if the directory contains other files; `io` if a file operation fails.
   public static func destroyStore(at url: URL) throws { try Store.destroy(at: url.path) }
 
   /// Moves a store to another URL on the same volume.
@@ -22,9 +22,10 @@ extension PersistentContainer {
   /// - Parameters:
   ///   - source: The URL of a store.
   ///   - target: A URL at which nothing exists yet. Its parent directory must exist.
-  /// - Throws: `busy` under the same condition as ``destroyStore(at:)``; `notAStore`;
-  ///   `invalidArgument` if something exists at `target`; `io`, for example if the URLs are on
-  ///   different volumes.
+  /// - Throws: `busy` if this or another process still has the store open after one second;
+  ///   `notAStore` if there is no store at `source`; `invalidArgument` if something exists at
+  ///   `target`; `io` if a file operation fails, for example because the URLs are on different
+  ///   volumes.
   public static func moveStore(from source: URL, to target: URL) throws {
     try Store.move(from: source.path, to: target.path)
   }
@@ -39,7 +40,9 @@ extension PersistentContainer {
   /// - Parameters:
   ///   - url: The URL of the store to replace, or a URL at which no store exists.
   ///   - source: The URL of the replacement store.
-  /// - Throws: `busy` if either store is open, as for ``destroyStore(at:)``; `notAStore`; `io`.
+  /// - Throws: `busy` if this or another process still has either store open after one second;
+  ///   `notAStore` if there is no store at `source`, or if the directory at `url` contains other
+  ///   files; `io` if a file operation fails.
   public static func replaceStore(at url: URL, withStoreAt source: URL) throws {
     try Store.replace(at: url.path, with: source.path)
   }

@@ -2,7 +2,7 @@ public import Foundation
 
 /// A named generation, which is retained until its name is released.
 public struct NamedGeneration: Hashable, Sendable {
-  /// The name.
+  /// The name of the generation.
   public let name: String
   /// A token for pinning contexts to the generation.
   public let token: QueryGenerationToken
@@ -122,7 +122,7 @@ extension PersistentContainer {
         let snapshot = try store.snapshot(at: live.generation)
         if snapshot.date <= date { return snapshot }
       } catch let error as StorageError where error.kind == .generationExpired {
-        // Skip the generation, because it has since been released.
+        // Skip the generation, which was released after the list of generations was read.
         continue
       }
     }

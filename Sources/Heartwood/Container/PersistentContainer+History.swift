@@ -135,7 +135,7 @@ extension PersistentContainer {
     else { return }
     var end = min(sequence, bounds.next - 1)
     if !force {
-      // Ignore consumers whose position is in deleted history, because they must start over anyway.
+      // Ignore consumers whose next transactions are already deleted, because they must start over.
       let consumers = try HistoryConsumers.all(in: transaction).values
       end = consumers.filter { $0 >= bounds.deleted }.reduce(end, min)
     }
@@ -206,8 +206,8 @@ extension PersistentContainer {
     }
   }
 
-  /// Advances a consumer to a token's position in each store where it has not reached that position
-  /// yet.
+  /// Advances a consumer to a token's position in each store where the consumer is still behind
+  /// that position.
   ///
   /// - Throws: The same errors as ``registerHistoryConsumer(_:at:)``.
   package func advanceHistoryConsumer(_ name: String, to token: PersistentHistoryToken) throws {

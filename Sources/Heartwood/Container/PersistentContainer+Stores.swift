@@ -127,7 +127,7 @@ extension PersistentContainer {
   }
 }
 
-/// The named in-memory stores.
+/// The named in-memory stores of this process.
 enum NamedStores {
   private struct Entry: Sendable {
     weak var store: Store?

@@ -24,7 +24,8 @@ extension PersistentContainer {
     else {
       throw ObjectGraphError(
         .foreignObject,
-        "\(id) does not identify a row in this container. Pass the ID of a saved object.",
+        "\(id) does not identify a saved object in this container. Pass the ID of an object that "
+          + "has been saved.",
         objectID: id)
     }
     let (store, model) = (attached.store, attached.model)
@@ -32,7 +33,8 @@ extension PersistentContainer {
     guard let storage = model.storage(of: id.number) else {
       throw ObjectGraphError(
         .unknownEntity,
-        "The model does not contain the class of the object \(id). Add the class to the schema.",
+        "The object \(id) belongs to a class that is missing from the schema. Add the class to the "
+          + "schema.",
         objectID: id)
     }
     let (first, last) = (try attached.snapshot(at: source), try attached.snapshot(at: target))
@@ -42,7 +44,7 @@ extension PersistentContainer {
       do {
         snapshots.append(try store.snapshot(at: live))
       } catch let error as StorageError where error.kind == .generationExpired {
-        // Skip the generation, because it has since been released.
+        // Skip the generation, which was released after the list of generations was read.
         continue
       }
     }

@@ -53,8 +53,8 @@ public final class PersistentContainer: Sendable {
   ///
   /// - Parameters:
   ///   - url: The directory of the store.
-  ///   - schema: The model.
-  ///   - options: The options.
+  ///   - schema: The model, to which the store is migrated if necessary.
+  ///   - options: The options for opening and migrating the store.
   /// - Throws: `invalidModel`, listing all errors in the classes; `incompatibleSchema`, listing the
   ///   differences from the store's model; an error from a migration stage; a `StorageError` if the
   ///   store cannot be opened, for example `readOnly` if the store requires a migration but must
@@ -161,7 +161,7 @@ public final class PersistentContainer: Sendable {
     ManagedObjectContext(group)
   }
 
-  /// Creates a context with its own thread.
+  /// Creates a context that runs its work on a separate thread.
   public func newBackgroundContext() -> BackgroundContext { BackgroundContext(newContext()) }
 
   /// Runs `body` with a new context on a separate thread.
@@ -187,8 +187,7 @@ public final class PersistentContainer: Sendable {
   }
 }
 
-/// An object that owns the view context and ensures that the context is deallocated on the main
-/// actor.
+/// The owner of the view context, which ensures that the context is deallocated on the main actor.
 ///
 /// The observers of the context's objects run on the main actor, but the container may be
 /// deallocated on any thread.

@@ -21,7 +21,7 @@ import Synchronization
 public struct RemoteChanges: AsyncSequence, Sendable {
   /// A token for the newest position in the history.
   public typealias Element = PersistentHistoryToken
-  /// The sequence never throws.
+  /// The error type of the sequence, which indicates that the sequence never throws.
   public typealias Failure = Never
 
   private let group: StoreGroup
@@ -43,7 +43,7 @@ public struct RemoteChanges: AsyncSequence, Sendable {
   public struct Iterator: AsyncIteratorProtocol {
     private let observers: CommitObservers
     private var wakeups: AsyncStream<Void>.Iterator
-    /// The generation that was newest in each store when the last token was returned.
+    /// The newest generation of each store at the time when the iterator last returned a token.
     private var shown: [UUID: Generation] = [:]
 
     fileprivate init(observers: CommitObservers) {
@@ -123,7 +123,7 @@ private final class CommitObservers: Sendable {
 
   private struct Content {
     var observedStores: [ObservedStore] = []
-    /// The newest generation of each store that has commits the iterator has not yet received.
+    /// The newest generation of each store with commits that the iterator has not received yet.
     var newGenerations: [UUID: Generation] = [:]
   }
 

@@ -62,7 +62,7 @@ struct StoreOpening {
   private func changedDeclarations(
     _ keyspace: RowsKeyspace, _ model: StoredModel
   ) throws -> StoredDeclarations? {
-    // Replace declarations that cannot be decoded.
+    // Treat declarations that cannot be decoded as missing, so that they are replaced.
     let known = (try? StoredDeclarations.read(keyspace)) ?? nil
     let new = try (known ?? StoredDeclarations()).updated(for: schema.content, in: model)
     return new == known ? nil : new

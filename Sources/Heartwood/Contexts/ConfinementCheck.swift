@@ -50,7 +50,7 @@ final class ConfinementCheck {
     depth += 1
   }
 
-  /// Ends the use that began with the matching call to ``enter()``.
+  /// Ends the calling thread's use of the context, which began with the matching ``enter()`` call.
   func leave() {
     depth -= 1
     if depth == 0 { user.store(0, ordering: .releasing) }

@@ -1,4 +1,4 @@
-/// Keeps track of the row versions on which edits in child contexts are based (N-05).
+/// Methods that keep track of the row versions on which edits in child contexts are based (N-05).
 ///
 /// A context retains only objects with unsaved changes. While a child context edits an object, the
 /// parent may therefore release the corresponding object and later read a newer version of the row.
@@ -17,7 +17,8 @@ extension ManagedObjectContext {
     var values: [Int: StoredValue] = [:]
   }
 
-  /// Returns the unsaved edits to this context's counterpart of `object`, which belongs to a child.
+  /// Returns the unsaved edits to the object in this context that corresponds to `object` in a
+  /// child context.
   func editState(ofOriginalOf object: ManagedObject) -> EditState {
     guard let original = registeredObject(object.number), let changes = original.changes else {
       return EditState()
@@ -31,8 +32,9 @@ extension ManagedObjectContext {
     return state
   }
 
-  /// After edits to `object` have been pushed to `parent`, records the row version and the values
-  /// on which these edits are based.
+  /// Records the row version and the values on which the edits to `object` are based.
+  ///
+  /// Call this method after the edits have been pushed to `parent`.
   ///
   /// - Parameter state: The edits that the parent's object had before the push.
   func recordBase(
@@ -44,8 +46,9 @@ extension ManagedObjectContext {
     recordBase(of: object, in: original, state, object.baseValues)
   }
 
-  /// After the deletion of `object` has been pushed to the parent's `original`, records the row
-  /// version and the values that this context had read.
+  /// Records the row version and the values that this context had read before it deleted `object`.
+  ///
+  /// Call this method after the deletion has been pushed to the parent's `original`.
   func recordBase(
     ofDeleted object: ManagedObject, in original: ManagedObject, since state: EditState
   ) {
@@ -60,8 +63,8 @@ extension ManagedObjectContext {
     _ values: @autoclosure () -> [Int: StoredValue]
   ) {
     let version = object.baseVersion
-    // Record no base if the root context merges automatically. In that case, it keeps a child's
-    // edits during a merge, just as it keeps its own.
+    // Record no base if the root context merges automatically, because a merge then keeps the
+    // child's edits, just as it keeps the root context's own edits.
     guard version != 0, version < original.version, root.autoMerge == nil else { return }
     let changes = original.ownChanges
     var base = changes.earlierState ?? EarlierState(version: version)
@@ -78,8 +81,8 @@ extension ManagedObjectContext {
     changes.earlierState = base
   }
 
-  /// After an undo group has been reverted, restores the earlier states on which the objects'
-  /// changes are based.
+  /// Restores the earlier states on which the objects' changes are based, after an undo group has
+  /// been reverted.
   ///
   /// - Parameters:
   ///   - steps: The reverted steps.
@@ -127,10 +130,9 @@ extension ManagedObjectContext {
     return values
   }
 
-  /// After a save has written a row, updates the version of the row's object in every descendant of
-  /// this context.
+  /// Updates the version of a saved row's object in every descendant of this context.
   ///
-  /// Without this update, the descendants' next save would report a conflict with the current save.
+  /// Without this update, a descendant's next save would report a conflict with the current save.
   /// An object that is based on a version older than the replaced one is not updated, so that the
   /// conflict is detected.
   ///

@@ -16,9 +16,9 @@ extension ManagedObjectContext {
     // Use `fatalError`, because `precondition` would drop the message in a release build.
     guard object.source === self else {
       fatalError(
-        "This \(type(of: object)) is not in this context and cannot be deleted here. If it has "
-          + "been saved, look it up in this context by its objectID. Otherwise, delete it in the "
-          + "context into which it was inserted.")
+        "This \(type(of: object)) is not in this context and cannot be deleted here. If the object "
+          + "has been saved, look it up in this context by its objectID. Otherwise, delete it in "
+          + "the context into which it was inserted.")
     }
     // Use a work list instead of recursion, because a cascade can be arbitrarily deep.
     var work: [Deletion] = []
@@ -124,7 +124,7 @@ extension ManagedObjectContext {
     deleted.remove(object)
     object.state.remove(.deleted)
     if object.state.contains(.withoutValues) { makeFaultAgain(object) }
-    // The changes may have been reverted since the object was deleted.
+    // Do not mark the object as updated if its changes were reverted after it was deleted.
     guard let changes = object.changes, !changes.isEmpty else {
       object.changes?.earlierState = nil
       object.state.remove(.updated)

@@ -17,7 +17,7 @@ extension ManagedObjectContext {
     ///
     /// That read pins the context to the generation.
     case atNextRead
-    /// A fixed generation, which the view retains.
+    /// A fixed generation, which the associated view retains.
     case at(StoreView)
     /// The uncommitted state of a transaction, for the context of a ``MigrationStage`` or an
     /// import.
@@ -57,8 +57,9 @@ extension ManagedObjectContext {
   ///   the newest generation at the next read; or `nil` to remove the pin.
   /// - Throws: `generationExpired` if the generation is no longer retained; `removedStore` or
   ///   `foreignStore` if the generation belongs to none of the container's stores; `childContext`
-  ///   if this is a child context; `autoMergeNeedsCurrentGeneration` if the context merges
-  ///   automatically and `token` is a fixed generation.
+  ///   if this is a child context or the context of a migration stage;
+  ///   `autoMergeNeedsCurrentGeneration` if the context merges automatically and `token` is a fixed
+  ///   generation.
   /// - Complexity: Takes one lock for each store in which this process has not yet pinned the
   ///   generation.
   public func setQueryGenerationFrom(_ token: QueryGenerationToken?) throws {
@@ -99,9 +100,9 @@ extension ManagedObjectContext {
     return false
   }
 
-  /// Renews the pin if it was released because the store was suspended.
+  /// Replaces a pin that was released because the store was suspended.
   ///
-  /// The next read then pins the newest generation.
+  /// The context then pins the newest generation at its next read.
   private func renewSuspendedPin() {
     if case .at(let view) = pin, !view.isCurrent { advance() }
   }
@@ -184,7 +185,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// If the context is pinned, makes it pin the newest generation at its next read.
+  /// Makes a pinned context pin the newest generation at its next read.
   func advance() {
     for storeContext in rootContext.storeContexts {
       if case .at = storeContext.pin { storeContext.pin = .atNextRead }

@@ -7,7 +7,7 @@ struct StoredRelations {
   var related: [ObjectNumber: [ObjectNumber]] = [:]
 }
 
-/// Hides deleted objects from relationships until the deletions have been saved.
+/// Methods that hide deleted objects from relationships until the deletions have been saved.
 extension ManagedObjectContext {
   /// Returns the unchanged objects whose stored relationships still contain an object that this
   /// context has deleted.
@@ -62,10 +62,9 @@ extension ManagedObjectContext {
     return numbers
   }
 
-  /// Returns an array that contains only the number of a to-one relationship's target, as recorded
-  /// in the store or in the parent.
+  /// Returns the number of the target that a to-one relationship has in the store or in the parent.
   ///
-  /// The array is empty if there is no target.
+  /// The returned array contains one number, or is empty if there is no target.
   private func storedTarget(
     of object: ManagedObject, _ property: PropertyDescription, _ view: StoreView?
   ) throws -> [ObjectNumber] {
@@ -94,8 +93,8 @@ extension ManagedObjectContext {
     return hidesDeletedObjects(inverseOf: inverse)
   }
 
-  /// Returns whether the delete rule of `property` causes the inverse relationship to omit objects
-  /// that were deleted in this context.
+  /// Returns whether the delete rule of `property` requires the inverse relationship to omit
+  /// objects that were deleted in this context.
   private func hidesDeletedObjects(inverseOf property: PropertyDescription) -> Bool {
     switch property.options.deleteRule ?? .nullify {
     case .nullify, .cascade: true

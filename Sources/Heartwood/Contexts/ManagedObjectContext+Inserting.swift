@@ -13,8 +13,8 @@ extension ManagedObjectContext {
     defer { confinement?.leave() }
     if object.source === self {
       guard object.isDeleted, deleted.contains(object) else { return }
-      // An object without a row cannot be restored, so insert it as a new object. In a pinned
-      // generation, however, the row may merely not exist yet.
+      // Without a row, the deletion cannot be reverted, so insert the object as a new one. In a
+      // pinned generation, however, the row may merely not exist yet.
       if object.state.contains(.withoutValues), object.isInaccessible || !isPinned {
         return insertAsNew(object)
       }
@@ -55,7 +55,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Reinserts, as a new object, an object that was treated as deleted because its row is missing.
+  /// Inserts an object again, as a new object, after its row was found to be missing.
   private func insertAsNew(_ object: ManagedObject) {
     // Keep the member changes, because the members' side of each relationship already refers to the
     // object.
@@ -78,8 +78,8 @@ extension ManagedObjectContext {
     }
     guard !object.hasRow else {
       fatalError(
-        "This \(type(of: object)) already has a row and cannot be inserted again. Look it up in "
-          + "this context by its objectID.")
+        "This \(type(of: object)) already has a row in the store, so it cannot be inserted again. "
+          + "Look it up in this context by its objectID.")
     }
   }
 

@@ -1,4 +1,4 @@
-/// Counts, finds and changes the members of to-many relationships without loading them.
+/// Methods that count, find and change the members of to-many relationships without loading them.
 extension ManagedObjectContext {
   /// The stored entries of a relationship that is not loaded, and the unsaved changes to the
   /// relationship.
@@ -75,8 +75,8 @@ extension ManagedObjectContext {
       !model.isRemoved, let entity = object.entityDescription
     else { return nil }
     let view = try currentView()
-    // Do not use a view that is older than the object, because the view may lack some of the
-    // object's members.
+    // Do not use a view that is older than the object, because some of the object's members may be
+    // missing from that view.
     if let read = view.snapshot?.generation.frame, object.version >= read { return nil }
     return StoredMembers(
       owner: object.number, property: property, inverse: entity.inverses[property.slot]?.property,
@@ -111,7 +111,8 @@ extension ManagedObjectContext {
     return object.containsMember(member, property)
   }
 
-  /// Returns whether an object that is about to be added or removed is currently a member.
+  /// Returns whether an object that is about to be added or removed currently belongs to the
+  /// relationship.
   ///
   /// If this context has an unsaved addition or removal of the member that another context has also
   /// saved, the method loads the members first. The next change is then recorded as a new edit

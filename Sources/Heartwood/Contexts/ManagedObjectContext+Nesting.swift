@@ -147,7 +147,7 @@ extension ManagedObjectContext {
       pushMembers(of: object, to: parent, lists, &refusesTarget)
     }
     for (object, state) in zip(changed, states) { recordBase(of: object, in: parent, since: state) }
-    // Push the references of all deleted objects first, because one deletion may cascade to others.
+    // Push all deleted objects' references first, because deleting one object may delete others.
     for object in deleted.all { pushOneWayReferences(of: object, to: parent) }
     let originals = deleted.all.map { object in
       // Skip an object that is treated as deleted only because its row was missing.
@@ -196,13 +196,13 @@ extension ManagedObjectContext {
     // Do not call `awakeFromInsert` again, because it was already called in this context.
     original.state.insert(.hasAwoken)
     parent.insert(original)
-    // If the program has looked up the ID in the parent, dismiss the fault that the lookup created.
+    // Remove the fault that a lookup of the ID in the parent may have created, to free the number.
     parent.dismissFault(object.number)
     _ = parent.exchange(original.number, for: object.number)
   }
 
-  /// For each ordered relationship that was changed in this context, returns its members in the
-  /// parent, keyed by slot.
+  /// Returns the members that each ordered relationship changed in this context has in the parent,
+  /// keyed by slot.
   ///
   /// Call this method before pushing any changes, because pushing a reference also changes the list
   /// on the other side of the relationship.
@@ -377,7 +377,7 @@ extension ManagedObjectContext {
   /// Replaces the temporary IDs of new objects with permanent IDs before the objects are saved.
   ///
   /// - Throws: Any error from writing the store.
-  /// - Complexity: The method runs one transaction.
+  /// - Complexity: Runs one transaction for each store to which the objects belong.
   public func obtainPermanentIDs(for objects: [ManagedObject]) throws {
     confinement?.enter()
     defer { confinement?.leave() }

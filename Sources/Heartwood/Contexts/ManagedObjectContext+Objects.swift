@@ -69,7 +69,7 @@ extension ManagedObjectContext {
     id.space === model.space || id.space.store == model.space.store
   }
 
-  /// Returns the object for a row, and fills the object from the row's record if it is out of date.
+  /// Returns the object for a row, after filling an outdated object from the row's record.
   ///
   /// An object with unsaved changes is not filled. Returns `nil` if the entity's class is not a
   /// subclass of `ManagedObject`.
@@ -200,10 +200,10 @@ extension ManagedObjectContext {
     notifyObservers(of: object, as: \.refreshed)
   }
 
-  /// Turns an object whose values were never loaded, because its row was missing, back into a
-  /// fault.
+  /// Turns an object back into a fault.
   ///
-  /// The fault keeps its unsaved changes.
+  /// The object's values were never loaded, because its row was missing. The fault keeps the
+  /// object's unsaved changes.
   func makeFaultAgain(_ object: ManagedObject) {
     object.state.remove(.withoutValues)
     object.state.insert([.fault, .membersMayBeStale])
@@ -232,9 +232,9 @@ extension ManagedObjectContext {
     guard object.source === self else {
       throw ObjectGraphError(
         .foreignObject,
-        "This \(type(of: object)) does not belong to this context. Use it in its own context, or "
-          + "look it up in this context by its objectID if it has been saved. If it belongs to no "
-          + "context, insert it into this context.")
+        "This \(type(of: object)) does not belong to this context. If the object has been saved, "
+          + "look it up in this context by its objectID. If the object does not belong to any "
+          + "context, insert it into this context. Otherwise, use the object in its own context.")
     }
   }
 }
@@ -335,7 +335,8 @@ extension ManagedObjectContext: ObjectSource {
     // Do not schedule a deletion if the store was removed from the container, because a save could
     // not delete the row.
     if !model.isRemoved {
-      // The fault may have been edited while a pinned generation lacked its row.
+      // The fault may have been edited while the pinned generation did not contain its row. Remove
+      // the object from `updated`, because it can be in only one of the lists.
       updated.remove(object)
       deleted.insert(object)
       if parent != nil { missing.insert(object.number) }

@@ -45,8 +45,8 @@ extension ManagedObjectContext {
     } else if !object.isInserted {
       do {
         let view = try currentView()
-        // An object that is still a fault has no row in this generation, but may get one when the
-        // pin moves.
+        // A fault has no row in this generation, but may get one when the pin moves. Therefore, its
+        // members may also become stale.
         let isStale = view.snapshot.map { object.version >= $0.generation.frame } ?? false
         if isStale || object.isFault { object.state.insert(.membersMayBeStale) }
         let numbers = try view.numbers(
@@ -207,8 +207,8 @@ extension ManagedObjectContext {
     }
     fatalError(
       "This \(type(of: object)) is not in this context, so a relationship cannot refer to it. If "
-        + "it is new, save it in its own context first. Then look it up in this context by its "
-        + "objectID.")
+        + "the object is new, save it in its own context first. Then look it up in this context by "
+        + "its objectID.")
   }
 
   /// Clears a relationship and its inverse for an object that is being deleted.

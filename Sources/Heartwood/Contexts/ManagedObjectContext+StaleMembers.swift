@@ -1,9 +1,9 @@
-/// Rereads member lists that were loaded before one of their members was read.
+/// Methods that reread a member list if one of its members was read after the list was loaded.
 ///
 /// A fetch rereads unchanged objects, but not related objects that have unsaved changes (F-09). The
-/// member list of such a related object may therefore lack objects that refer to it, or contain
-/// objects that no longer do. Before one of those objects is added or removed, the context rereads
-/// the list, so that the edit is recorded on both sides of the relationship.
+/// member list of such a related object may therefore omit objects that refer to that object, or
+/// contain objects that no longer refer to it. Before one of those objects is added or removed, the
+/// context rereads the list, so that the edit is recorded on both sides of the relationship.
 extension ManagedObjectContext {
   /// Returns whether `object` may have been read earlier than `member`.
   func isOlder(_ object: ManagedObject, than member: ManagedObject) -> Bool {
@@ -14,7 +14,7 @@ extension ManagedObjectContext {
   ///
   /// - Complexity: O(members).
   func rereadMembers(of object: ManagedObject, _ property: PropertyDescription) {
-    // The members that the parent has loaded may be stale too.
+    // First reread the members in the parent, because they may be stale too.
     if let parent, let original = parent.registeredObject(object.number), !original.isFault,
       !original.isInserted, original.hasMembers(property)
     {
@@ -60,7 +60,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Returns whether a relationship of an object refers to `other` or contains it.
+  /// Returns whether `other` is the target or a member of a relationship of `object`.
   private func leads(
     _ object: ManagedObject, to other: ManagedObject, _ property: PropertyDescription
   ) -> Bool {
@@ -69,9 +69,10 @@ extension ManagedObjectContext {
       : loadedMembers(of: object, property).contains { $0 === other }
   }
 
-  /// Returns whether an ordered list contains a member because another context has added it.
+  /// Returns whether a loaded ordered list already contains a member that another context has
+  /// added.
   ///
-  /// The owner's side may have been read later than the member, whatever their versions.
+  /// The versions of the two objects do not show whether the list was loaded after the member.
   func isListed(
     _ member: ManagedObject, _ object: ManagedObject, _ property: PropertyDescription
   ) -> Bool {

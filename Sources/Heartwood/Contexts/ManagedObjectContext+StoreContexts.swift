@@ -1,6 +1,6 @@
 import Foundation
 
-/// Manages the store contexts of a context, one for each store.
+/// The store contexts of a context, one for each store.
 ///
 /// A store context is a context with its own objects, changes and pin. The root context, which the
 /// program uses, is the store context of the first store. The root context owns the other store

@@ -192,7 +192,7 @@ public final class ManagedObjectContext {
     if !isOwned { for reference in changeQueues { reference.queue?.end() } }
   }
 
-  /// The author of the changes and the name of the context, for the history.
+  /// The author and the context name that the history records for this context's changes.
   var origin: HistoryWriter.Origin {
     HistoryWriter.Origin(author: rootContext.transactionAuthor, contextName: rootContext.name)
   }
@@ -302,7 +302,7 @@ public final class ManagedObjectContext {
     object.changes?.space = model.space
   }
 
-  /// Removes all objects.
+  /// Removes all objects from this store context.
   ///
   /// - Parameter isOver: Whether the context is being deallocated. If it is, values that have not
   ///   been loaded can no longer be read.
@@ -340,8 +340,8 @@ public final class ManagedObjectContext {
     guard let entity = model.schema.entity(of: type(of: object)) else {
       // Use `fatalError`, because `precondition` would drop the message in a release build.
       fatalError(
-        "\(type(of: object)) is not part of the model. Pass the class to the Schema, or add a "
-          + "store for it.")
+        "\(type(of: object)) is not part of the model. Add the class to the schema, or add a store "
+          + "for the class.")
     }
     recentEntity = entity
     return entity
@@ -356,10 +356,9 @@ extension ManagedObject {
   /// The store context of the object, or `nil` if the object is in no context.
   final var storeContext: ManagedObjectContext? { source as? ManagedObjectContext }
 
-  /// A Boolean value that indicates whether the object has left its context and was neither new nor
-  /// deleted at that time.
+  /// A Boolean value that indicates whether the object had a row when it left its context.
   ///
-  /// As far as the context knew, such an object had a row.
+  /// The context assumes that an object had a row if the object was neither new nor deleted.
   final var hasRow: Bool { number.bits != 0 && !isDeleted && changes?.wasNew == false }
 
   /// The object's ID, which is temporary until the object is saved.

@@ -51,7 +51,8 @@ struct PendingValues {
     var found: Set<ManagedObject> = []
     for number in numbers[value.asKey] ?? [] {
       guard let object = context.registeredObject(context.resolved(number)) else { continue }
-      // Load an object that was edited while a pinned generation lacked its row.
+      // An object can be edited while its row does not exist in the pinned generation. Load the
+      // object, because the row may exist now.
       if object.isFault {
         context.fire(object)
         markStale(object)

@@ -76,8 +76,8 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Redirects an object's relationships from objects that are leaving the context to the
-  /// successors of these objects.
+  /// In an object's relationships, replaces the objects that are leaving the context with their
+  /// successors.
   private func redirect(_ object: ManagedObject, _ successors: [ManagedObject: ManagedObject]) {
     for property in object.entityDescription?.relationships ?? [] {
       if property.isReference {

@@ -56,7 +56,7 @@ extension ChangeFeed {
     /// The number of the newest transaction in ``generation``.
     ///
     /// In the last event of a generation, this is the number of the event's own transaction. Once a
-    /// consumer has processed that event, its copy of the store matches the generation.
+    /// consumer has processed that event, the consumer's copy of the store matches the generation.
     public let newestTransaction: Int64
     /// A token from which a feed can resume.
     ///

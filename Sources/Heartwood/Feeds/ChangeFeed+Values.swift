@@ -18,7 +18,7 @@ extension ChangeFeed {
 
     /// The values of the attributes, keyed by name.
     ///
-    /// - Complexity: O(attributes).
+    /// - Complexity: O(n), where n is the number of attributes.
     public var attributeValues: [String: StoredValue] {
       var values: [String: StoredValue] = [:]
       for (field, value) in zip(entity.attributes, attributes) {
@@ -29,7 +29,7 @@ extension ChangeFeed {
 
     /// The targets of the to-one relationships that are set, keyed by name.
     ///
-    /// - Complexity: O(to-one relationships).
+    /// - Complexity: O(n), where n is the number of to-one relationships.
     public var referencedObjects: [String: ManagedObjectID] {
       var objects: [String: ManagedObjectID] = [:]
       for (field, target) in zip(entity.references, references) {
@@ -40,7 +40,7 @@ extension ChangeFeed {
 
     /// The members of the to-many relationships included in the event, keyed by name.
     ///
-    /// - Complexity: O(members).
+    /// - Complexity: O(n), where n is the number of members.
     public var members: [String: [ManagedObjectID]] {
       var members: [String: [ManagedObjectID]] = [:]
       for list in lists { members[list.property.description.name] = list.members.map(\.id) }
@@ -50,7 +50,7 @@ extension ChangeFeed {
     /// The value of the attribute with the given name, or `nil` if the values do not include the
     /// attribute.
     ///
-    /// - Complexity: O(attributes).
+    /// - Complexity: O(n), where n is the number of attributes.
     public subscript(name: String) -> StoredValue? {
       entity.attributes.firstIndex { $0.description.name == name }.flatMap { attributes[$0] }
     }

@@ -17,7 +17,7 @@ import Foundation
 ///
 /// A feed delivers each change at least once. A feed with a consumer begins after the transactions
 /// that the consumer has acknowledged, and the history keeps all later transactions. A repeated
-/// event has the same ``Event/id``, so a program can detect duplicates.
+/// event has the same ``Event/id``, so you can detect duplicates.
 ///
 /// The feed ends when the task is cancelled or the store is closed. While the store is suspended,
 /// the feed waits. The feed throws `historyExpired` if the next transactions have been deleted, and
@@ -27,7 +27,7 @@ import Foundation
 public struct ChangeFeed: AsyncSequence, Sendable {
   /// A change to an object.
   public typealias Element = Event
-  /// Any error that can be thrown while the store is being read.
+  /// The type of errors that the iterator throws.
   public typealias Failure = any Error
 
   /// The position at which a feed begins.
@@ -47,7 +47,7 @@ public struct ChangeFeed: AsyncSequence, Sendable {
 
   /// The values that events contain.
   public enum IncludedValues: Sendable {
-    /// Only the object's key.
+    /// No values: each event contains only the object's key.
     case none
     /// The values before the changes, if they are known.
     case before
@@ -124,8 +124,8 @@ public struct ChangeFeed: AsyncSequence, Sendable {
     if let consumer { return consumer }
     throw StorageError(
       .invalidArgument,
-      "The feed has no consumer, so events cannot be acknowledged. Pass a consumer's name to "
-        + "changeFeed.")
+      "The feed has no consumer, so events cannot be acknowledged. Pass the name of a consumer to "
+        + "`changeFeed`.")
   }
 
   /// The first store of the container.
@@ -178,9 +178,10 @@ public struct ChangeFeed: AsyncSequence, Sendable {
     /// Waits for the next event.
     ///
     /// - Returns: The event, or `nil` if the task is cancelled or the store is closed.
-    /// - Throws: `historyExpired`, `incompatibleSchema`; `generationExpired` if the store was
-    ///   suspended while existing objects were being read; any error from reading the store. An
-    ///   error ends the iteration.
+    /// - Throws: `historyExpired` if the next transactions have been deleted; `incompatibleSchema`
+    ///   if a store's model has changed; `generationExpired` if the store was suspended while
+    ///   existing objects were being read; any error from reading the store. An error ends the
+    ///   iteration.
     public mutating func next(
       isolation actor: isolated (any Actor)? = #isolation
     ) async throws -> Event? {
@@ -188,8 +189,8 @@ public struct ChangeFeed: AsyncSequence, Sendable {
         switch try available() {
         case .event(let event): return event
         case .nothing:
-          // When the commit notifications have ended, read the stores once more before leaving the
-          // loop.
+          // After the commit notifications have ended, read the stores once more before leaving the
+          // loop. Otherwise, the events of the last commits could be missed.
           if hasAllCommits { break loop }
           hasAllCommits = await commits.next(isolation: actor) == nil
         case .suspended:
@@ -246,7 +247,7 @@ public struct ChangeFeed: AsyncSequence, Sendable {
   public struct Batches: AsyncSequence, Sendable {
     /// A nonempty array of events.
     public typealias Element = [Event]
-    /// Any error that can be thrown while the store is being read.
+    /// The type of errors that the iterator throws.
     public typealias Failure = any Error
 
     fileprivate let feed: ChangeFeed

@@ -5,7 +5,8 @@ struct FeedBatch {
   /// The object in this store that corresponds to an object of another store.
   private struct Counterpart {
     let number: ObjectNumber
-    /// The object's number before this batch, or `nil` if the other store's object was unknown.
+    /// The number recorded for the object before this batch, or `nil` if the source's object was
+    /// unknown.
     var recorded: ObjectNumber?
     var values: AppliedValues
   }
@@ -33,7 +34,7 @@ struct FeedBatch {
     records = try FeedRecords(transaction)
   }
 
-  /// Applies events.
+  /// Applies the given events in this batch's transaction.
   ///
   /// - Throws: ``FeedFailure`` if an event violates the model or conflicts with the store; any
   ///   error from reading or writing the store.
@@ -50,7 +51,8 @@ struct FeedBatch {
   private mutating func applyCollected() throws {
     var works: [Work] = []
     var deletions: [(subject: FeedSubject, number: ObjectNumber)] = []
-    // Find all objects before changing any, because unique values can move between objects.
+    // Find all objects by their unique values before changing any object, because a change can move
+    // a unique value to another object.
     for subject in events.subjects {
       let event = events.last[subject]
       if let event, event.operation == .deleted {
@@ -66,8 +68,8 @@ struct FeedBatch {
     for work in works { try merge(work) }
     for work in works { try relate(work) }
     for (source, time) in events.completed {
-      // Delete objects that an earlier, interrupted snapshot created here, but that have since been
-      // deleted in the source.
+      // Delete the objects that a completed snapshot does not contain, because the source has
+      // deleted them since their last event.
       for (id, number) in try records.unseen(since: time, source) {
         deletions.append((FeedSubject(source: source, id: id), number))
       }
@@ -110,7 +112,8 @@ struct FeedBatch {
 
   // MARK: Objects
 
-  /// Returns the recorded counterpart of an object, or `nil` if there is none.
+  /// Returns the object that is recorded as the counterpart of the source's object, or `nil` if
+  /// there is none.
   ///
   /// The counterpart may no longer exist.
   private mutating func known(_ subject: FeedSubject) throws -> Counterpart? {
@@ -220,7 +223,7 @@ struct FeedBatch {
     return change
   }
 
-  /// Records the counterpart of an object.
+  /// Records the counterpart of the source's object and the time of the last event.
   private mutating func record(_ subject: FeedSubject, seen time: Int64) throws {
     if let known = counterparts[subject] {
       try records.put(

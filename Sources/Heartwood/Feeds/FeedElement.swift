@@ -30,7 +30,7 @@ final class FeedPlans: @unchecked Sendable {
   }
 }
 
-/// A ``ChangeFeed/Event`` that is applied to another store.
+/// A decoded ``ChangeFeed/Event``, to be applied to a store other than its source.
 struct FeedElement: Decodable {
   let id: String
   /// The store from which the event comes.
@@ -171,14 +171,14 @@ struct FeedReference: Decodable {
 struct FeedValues {
   private(set) var attributes: [(property: PropertyDescription, value: StoredValue)] = []
   typealias Targets = (property: PropertyDescription, objects: [FeedReference])
-  /// The related objects.
+  /// The related objects, grouped by relationship.
   private(set) var targets: [Targets] = []
 
   fileprivate mutating func add(_ earlier: [Targets]) {
     targets += earlier.filter { old in !targets.contains { $0.property === old.property } }
   }
 
-  /// A key that does not correspond to a property, or `nil` if there is none.
+  /// A JSON key that does not correspond to a property, or `nil` if there is none.
   let ignoredKey: String?
 
   init(_ plan: ImportPlan, _ container: KeyedDecodingContainer<ImportKey>) throws {

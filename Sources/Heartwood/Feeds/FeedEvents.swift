@@ -49,8 +49,8 @@ struct FeedEvents {
     for (source, time) in completed { removeObjects(of: source, before: time) }
   }
 
-  /// Removes the objects that an earlier, interrupted snapshot contains but the complete snapshot
-  /// does not.
+  /// Removes the objects that belong to an earlier, interrupted snapshot but are missing from the
+  /// completed one.
   private mutating func removeObjects(of source: String, before time: Int64) {
     subjects.removeAll { subject in
       guard subject.source == source, let event = last[subject], event.seen < time,
@@ -61,23 +61,24 @@ struct FeedEvents {
     }
   }
 
-  /// Records the last transaction whose events have all been applied.
+  /// Records that a transaction has been applied completely if the event is its last.
   private mutating func recordProgress(_ element: FeedElement) {
     guard element.isLast, let store = element.store else { return }
-    // The time of a `complete` event belongs to a generation, not to a transaction, so do not
-    // record it.
+    // Do not record the time of a `complete` event, because it is the time of a generation rather
+    // than of a transaction.
     let time = element.operation == .complete ? nil : element.time
     report.complete(HistoryPosition(sequence: element.transaction, time: time), of: store)
   }
 
-  /// Records an event as applied.
+  /// Records an event as applied, and returns whether the event is new.
   ///
   /// - Returns: `false` if the event had already been applied.
   private mutating func isNew(
     _ element: inout FeedElement, _ records: FeedRecords
   ) throws -> Bool {
     let known = try positions[element.source] ?? records.position(of: element.source)
-    // Never decrease the time, even if the clock was set back.
+    // Never decrease the time, even if the clock was set back. Objects that are missing from a
+    // snapshot are recognised by their earlier times.
     var new = FeedPosition(
       transaction: element.transaction, index: element.index, time: max(element.time, known.time))
     switch element.operation {
@@ -109,9 +110,9 @@ struct FeedEvents {
     guard element.time > known.time else { return }
     throw FeedFailure(
       .historyExpired, element.source,
-      "Transaction \(element.transaction) in the feed was committed after transaction "
-        + "\(known.transaction), which has already been applied, but its number is not higher. The "
-        + "source was restored to an earlier state. Start a new feed that begins with the existing "
-        + "objects, and use another consumer.")
+      "The source was restored to an earlier state: transaction \(element.transaction) in the feed "
+        + "is newer than transaction \(known.transaction), which has already been applied, but "
+        + "does not have a higher number. Start a new feed that begins with the existing objects, "
+        + "and use a different consumer.")
   }
 }

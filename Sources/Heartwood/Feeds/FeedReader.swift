@@ -9,11 +9,13 @@ package struct FeedReader {
   private let group: StoreGroup
   private let values: ChangeFeed.IncludedValues
   private var stores: [StoreFeed] = []
-  /// The index of the store of which only part of a transaction, or of the existing objects, has
-  /// been returned so far, or `nil` if there is none.
+  /// The index of the store that must return the next event, or `nil` if any store can.
+  ///
+  /// The events of one transaction, and those of a store's existing objects, are returned without
+  /// events of other stores between them.
   private var current: Int?
 
-  /// Creates a reader.
+  /// Creates a reader of the events of all stores in a group.
   ///
   /// - Parameter start: A closure that returns the position at which a store's feed begins.
   /// - Throws: The same errors as ``StoreFeed``.

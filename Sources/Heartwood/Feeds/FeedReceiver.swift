@@ -28,14 +28,14 @@ public struct FeedReceiver {
   /// The events that have not been applied yet.
   private var waiting: [FeedElement] = []
   private var addedCount = 0
-  /// The number of waiting events that is enough to fill a transaction.
+  /// The number of waiting events at which ``isFull`` becomes `true`.
   private var limit = maxEventCount
 
   /// The maximum number of events in a transaction, unless further events are needed to resolve a
   /// conflict.
   private static let maxEventCount = 10_000
 
-  /// Creates a receiver.
+  /// Creates a receiver that applies events to the given container.
   ///
   /// - Parameters:
   ///   - container: The container to which the events are applied.
@@ -56,8 +56,8 @@ public struct FeedReceiver {
 
   /// A Boolean value that indicates whether enough events are waiting to fill a transaction.
   ///
-  /// A program that rarely calls ``apply(isComplete:)`` can check this property to limit the memory
-  /// used by waiting events.
+  /// If you rarely call ``apply(isComplete:)``, check this property to limit the memory used by
+  /// waiting events.
   public var isFull: Bool { waiting.count >= limit }
 
   /// Adds an event, to be applied by ``apply(isComplete:)``.
@@ -95,7 +95,7 @@ public struct FeedReceiver {
   /// events contain the values of their generation. Once the later events have been added, the
   /// method applies all events or throws an error.
   ///
-  /// - Parameter isComplete: Whether the last event has been added.
+  /// - Parameter isComplete: `true` if no more events will be added.
   /// - Returns: The number of events, and the position reached by the applied events in the other
   ///   store's history. If the store's commits are durable, the applied events are durable too.
   /// - Throws: `mergeConflict` if there is a conflict and the policy is ``MergePolicy/error``;
@@ -132,14 +132,14 @@ public struct FeedReceiver {
     return report
   }
 
-  /// Returns the first index, at or after the given index, at which a generation of a source ends.
+  /// Returns the first index, at or after `index`, at which a generation of the source ends.
   ///
-  /// Returns `nil` if no generation ends at or after the given index.
+  /// The result is `nil` if no generation ends there.
   ///
-  /// A program that omits events may omit the last event of a generation. A generation therefore
-  /// also ends before the first transaction that cannot belong to it. However, an interrupted
-  /// generation does not end at the interruption, because its remaining transactions arrive as part
-  /// of the next generation.
+  /// A program may filter out the last event of a generation. A generation therefore also ends
+  /// before the first transaction that cannot belong to it. However, an interrupted generation does
+  /// not end at the interruption, because its remaining transactions arrive as part of the next
+  /// generation.
   private func endOfGeneration(of source: String?, from index: Int) -> Int? {
     func isOwn(_ event: FeedElement) -> Bool { source == nil || event.source == source }
     guard var last = waiting[..<index].last(where: isOwn), !last.isLastOfGeneration else {
@@ -153,9 +153,9 @@ public struct FeedReceiver {
     return nil
   }
 
-  /// Returns the last index, before the given index, at which a generation of a source ends.
+  /// Returns the last index before `index` at which a generation of the source ends.
   ///
-  /// Returns `nil` if there is no such index.
+  /// The result is `nil` if there is no such index.
   private func lastEndOfGeneration(of source: String?, before index: Int) -> Int? {
     var (last, next): (Int?, Int) = (nil, 1)
     while let end = endOfGeneration(of: source, from: next), end < index {

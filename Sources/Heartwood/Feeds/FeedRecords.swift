@@ -2,9 +2,9 @@ import Foundation
 
 /// The position of the last applied event in another store's feed.
 struct FeedPosition: Comparable {
-  /// The number of the last transaction.
+  /// The number of the event's transaction.
   var transaction: Int64 = 0
-  /// The position of the last change in the transaction.
+  /// The position of the event's change within the transaction.
   var index: Int64 = -1
   /// The transaction's time, in milliseconds since 1970.
   var time: Int64 = 0
@@ -16,12 +16,12 @@ struct FeedPosition: Comparable {
 
 /// The records that a store keeps about the feeds applied to it.
 struct FeedRecords {
-  /// The feed position of each source, encoded as a key.
+  /// The feed position of each source, stored in the same encoding as keys.
   private let positions: KeyspaceWriter
   /// The records of all source objects, keyed by source and ID.
   ///
   /// Each record contains the number of the object in this store, the time of the last event about
-  /// the object, and the hashes of its values. The records are encoded as keys.
+  /// the object, and the hashes of its values. The records are stored in the same encoding as keys.
   private let numbers: KeyspaceWriter
   /// The ID of each object in its source, keyed by the source and by the object's number in this
   /// store.
@@ -58,7 +58,7 @@ struct FeedRecords {
     }
   }
 
-  /// Returns the objects whose last event was recorded before the given time.
+  /// Returns the source's objects whose last event was recorded before the given time.
   func unseen(since time: Int64, _ source: String) throws -> [(id: String, ObjectNumber)] {
     var unseen: [(String, ObjectNumber)] = []
     // Start at the source's name, because all keys of the source begin with it.

@@ -27,9 +27,9 @@ final class FeedView {
     try view.withRecord(number, entity.storage) { try entity.storage.values($0) }
   }
 
-  /// Calls `body` with an entity's rows in ascending order until `body` returns `false`.
+  /// Calls `body` with an entity's rows in ascending order of row ID, until `body` returns `false`.
   ///
-  /// The method begins after the row with the number `last`.
+  /// The method begins after the row with the ID `last`.
   func forEachRow(
     of entity: FeedEntity, after last: Int64,
     _ body: (ObjectNumber, [StoredValue]) throws -> Bool

@@ -71,7 +71,8 @@ extension PersistentContainer {
       try receiver.add(event)
       if receiver.isFull { report += try receiver.apply() }
     }
-    // Check for cancellation, because a cancelled sequence may end without an error.
+    // Check for cancellation, because a cancelled sequence may end without an error. Its events
+    // must not be applied as if the series were complete.
     try Task.checkCancellation()
     report += try receiver.apply(isComplete: true)
     return report

@@ -54,6 +54,8 @@ struct StoreFeed {
 
   private var model: StoreModel { attached.model }
 
+  /// Creates a feed of the events of one store.
+  ///
   /// - Throws: `incompatibleSchema` if the store's model has changed; any error from reading the
   ///   store.
   init(
@@ -184,8 +186,8 @@ struct StoreFeed {
   private mutating func readChanges() throws {
     let view = try newestView()
     var cursor = try HistoryCursor(view.snapshot, after: position)
-    // Set the position now. If later transactions are deleted before they have been read, they are
-    // then reported as missing.
+    // Set the position now. If transactions are then deleted before the feed has read them, the
+    // feed can report that they are missing.
     let start = position ?? cursor.position
     position = start
     guard cursor.newest > start.sequence else {
@@ -199,8 +201,8 @@ struct StoreFeed {
   }
 
   private mutating func endChanges(_ state: Changes) {
-    // Move to the newest transaction, because the last transactions may have changed only objects
-    // of unknown classes.
+    // Move to the newest transaction, because the last transactions may have produced no events.
+    // They may have changed only objects of unknown classes.
     position = state.cursor.position
     previous = values.includesBefore ? state.view : nil
   }
@@ -219,8 +221,8 @@ struct StoreFeed {
     return nil
   }
 
-  /// Returns a view of the newest readable generation that ends with the transaction at `position`,
-  /// or `nil` if there is none.
+  /// Returns a view of the newest readable generation whose last transaction is at `position`, or
+  /// `nil` if there is no such generation.
   private func newestView(at position: HistoryPosition) throws -> FeedView? {
     for live in try attached.store.liveGenerations().reversed() {
       guard let snapshot = try? attached.store.snapshot(at: live.generation),
@@ -234,7 +236,7 @@ struct StoreFeed {
 
   /// Returns the event for a change.
   ///
-  /// The next change in `state` must be the one that follows this change.
+  /// - Precondition: The next change in `state` is the one that follows this change.
   private func event(
     for change: HistoryCursor.Change, isLast: Bool, _ state: Changes
   ) throws -> ChangeFeed.Event? {

@@ -1,15 +1,15 @@
 /// A way to find the rows that match a fetch plan.
 struct AccessPath {
   enum Kind {
-    /// A scan of all rows of the entities.
+    /// A full scan of the rows of every entity in the plan.
     case everyRow
-    /// Lookups of rows by number.
+    /// Lookups of the rows with the given object numbers.
     case objects([ObjectNumber])
-    /// Lookups of rows through the entries of an index.
+    /// Lookups of the rows to which the entries of an index refer.
     case index(IndexUse)
-    /// Lookups of the rows found in all of the given indexes.
+    /// Lookups of the rows that appear in every one of the given indexes.
     case all([IndexUse])
-    /// Lookups of the rows found in a text index.
+    /// Lookups of the rows that a text index finds for a search.
     case text(TextSearch)
   }
 
@@ -23,25 +23,25 @@ struct AccessPath {
   var leadingTermCount: Int?
   /// The estimated number of rows to examine.
   let rowCount: Double
-  /// The cost, as a multiple of the cost of reading one row sequentially.
+  /// The estimated cost, as a multiple of the cost of reading one row sequentially.
   let cost: Double
 }
 
 /// A planner that chooses the cheapest access path for a plan.
 ///
-/// At planning time, the planner uses an index's tree to estimate how many rows the index yields.
-/// The store therefore needs no statistics. The unit of cost is one row that is read sequentially
-/// and checked against the conditions. The costs were measured once, and are accurate to within a
-/// factor of two on the tested machines.
+/// The planner uses the trees of the indexes to estimate how many rows each index yields. The store
+/// therefore needs no statistics. The unit of cost is reading one row sequentially and checking it
+/// against the conditions. The costs were measured once, and are accurate to within a factor of two
+/// on the tested machines.
 struct AccessPlanner {
   /// The cost of an index entry that is read sequentially.
   private static let entryCost = 0.3
   /// The cost of a row lookup by number.
   private static let lookupCost = 2.0
-  /// The assumed share of rows that meet a condition, if no estimate is available.
+  /// The assumed selectivity of a condition for which no estimate is available.
   private static let unknownShare = 0.4
-  /// The number of index entries that can be read and looked up in less time than it takes to
-  /// compare further paths.
+  /// The number of index entries whose rows can be looked up in less time than the planner needs to
+  /// compare more access paths.
   private static let fewEntries = 8
 
   let plan: FetchPlan
@@ -101,7 +101,7 @@ struct AccessPlanner {
     let groups: (termCount: Int, isBackwards: Bool, rowCount: Double)?
   }
 
-  /// Describes the groups in which an index yields rows, as in ``Candidate/groups``.
+  /// Returns the groups in which an index yields rows, in the form of ``Candidate/groups``.
   ///
   /// Returns `nil` if sorting in groups is impossible or would not help.
   private func groups(
@@ -117,7 +117,7 @@ struct AccessPlanner {
   /// The information needed to compare access paths.
   private struct Search {
     let plan: FetchPlan
-    /// The total number of rows in all entities.
+    /// The total number of rows in the entities that the plan examines.
     let total: Double
     let candidates: [Candidate]
 
@@ -142,10 +142,11 @@ struct AccessPlanner {
       plan.needsSorting ? 0.5 * count : 0
     }
 
-    /// Returns the paths that use a single index.
+    /// Returns the paths that use only the candidate's index.
     ///
-    /// One path reads rows in the order of their numbers. If reading rows in index order reduces
-    /// the amount of sorting, the result also contains paths that read them in this order.
+    /// If conditions restrict the index entries, one path reads rows in ascending order of their
+    /// numbers. If reading rows in index order avoids or reduces sorting, the result also contains
+    /// a path that does so.
     func paths(_ candidate: Candidate) -> [AccessPath] {
       let (use, count) = (candidate.use, candidate.count)
       let share = share(besides: use.slots)
@@ -158,16 +159,16 @@ struct AccessPlanner {
       }
       if plan.needsSorting, let order = plan.order, let direction = use.direction(of: order) {
         let needed = plan.limit.map { min(count, Double($0) / max(share, 1e-9)) } ?? count
-        // If the index entries alone determine which objects match, no rows are read before the
-        // offset.
+        // If the index entries alone determine which objects match, objects before the offset are
+        // skipped without reading their rows.
         let rows = plan.isExpressed(by: use) ? max(0, needed - Double(plan.offset)) : needed
         let cost = needed * AccessPlanner.entryCost + rows * AccessPlanner.lookupCost
         paths.append(
           AccessPath(kind: .index(use), direction: direction, rowCount: rows, cost: 1 + cost))
       }
       if let groups = candidate.groups, let limit = plan.limit {
-        // Include the rest of the group in which the limit is reached, because that group is read
-        // to the end.
+        // Add the rest of the group in which the limit is reached, because the fetch reads that
+        // group to its end.
         let needed = min(count, Double(limit) / max(share, 1e-9) + 2 * groups.rowCount)
         paths.append(
           AccessPath(
@@ -178,8 +179,8 @@ struct AccessPlanner {
       return paths
     }
 
-    /// Returns the path that uses the two most selective indexes on different properties, or `nil`
-    /// if there are no two such indexes.
+    /// Returns the path that intersects the two most selective indexes on different properties, or
+    /// `nil` if there are no two such indexes.
     func intersection() -> AccessPath? {
       let narrow = candidates.filter { !$0.use.slots.isEmpty && $0.use.keys.isEmpty }
         .sorted { $0.count < $1.count }

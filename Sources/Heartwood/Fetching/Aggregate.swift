@@ -25,7 +25,7 @@ final class Aggregation<Value> {
 }
 
 extension Aggregate where Value == Int {
-  /// The number of objects.
+  /// An aggregate that counts the objects.
   public static var count: Aggregate {
     Aggregate(keyPath: nil) {
       var count = 0
@@ -33,7 +33,7 @@ extension Aggregate where Value == Int {
     }
   }
 
-  /// The number of objects with a non-`nil` value of a property.
+  /// An aggregate that counts the objects in which a property is not `nil`.
   public static func count<Wrapped>(_ keyPath: KeyPath<M, Wrapped?>) -> Aggregate {
     Aggregate(keyPath: keyPath) {
       var count = 0
@@ -41,7 +41,7 @@ extension Aggregate where Value == Int {
     }
   }
 
-  /// The number of distinct values of a property.
+  /// An aggregate that counts the distinct values of a property.
   ///
   /// - Complexity: Memory use is proportional to the number of distinct values.
   public static func distinctCount<Property>(_ keyPath: KeyPath<M, Property>) -> Aggregate {
@@ -55,7 +55,7 @@ extension Aggregate where Value == Int {
 }
 
 extension Aggregate where Value: AttributeValue & Numeric {
-  /// The sum of an attribute, or 0 if there are no values.
+  /// The sum of an attribute's values, or 0 if there are no objects.
   ///
   /// Computing the sum throws `numericOverflow` if the sum does not fit in the attribute's type.
   public static func sum(_ keyPath: KeyPath<M, Value>) -> Aggregate { total(keyPath) }
@@ -82,22 +82,22 @@ extension Aggregate where Value: AttributeValue & Numeric {
 }
 
 extension Aggregate {
-  /// The least value of an attribute, ignoring NaN, or `nil` if there are no values.
+  /// The minimum value of an attribute, ignoring NaN, or `nil` if there is no such value.
   public static func min<Wrapped: AttributeValue & Comparable>(
     _ keyPath: KeyPath<M, Wrapped>
   ) -> Aggregate where Value == Wrapped? { first(keyPath, by: <) }
 
-  /// The least value of an attribute, ignoring NaN, or `nil` if there are no values.
+  /// The minimum value of an attribute, ignoring `nil` and NaN, or `nil` if there is no such value.
   public static func min<Wrapped: AttributeValue & Comparable>(
     _ keyPath: KeyPath<M, Wrapped?>
   ) -> Aggregate where Value == Wrapped? { first(keyPath, by: <) }
 
-  /// The greatest value of an attribute, ignoring NaN, or `nil` if there are no values.
+  /// The maximum value of an attribute, ignoring NaN, or `nil` if there is no such value.
   public static func max<Wrapped: AttributeValue & Comparable>(
     _ keyPath: KeyPath<M, Wrapped>
   ) -> Aggregate where Value == Wrapped? { first(keyPath, by: >) }
 
-  /// The greatest value of an attribute, ignoring NaN, or `nil` if there are no values.
+  /// The maximum value of an attribute, ignoring `nil` and NaN, or `nil` if there is no such value.
   public static func max<Wrapped: AttributeValue & Comparable>(
     _ keyPath: KeyPath<M, Wrapped?>
   ) -> Aggregate where Value == Wrapped? { first(keyPath, by: >) }
@@ -109,8 +109,8 @@ extension Aggregate {
       var first: Wrapped?
       return Aggregation(
         {
-          // Skip NaN, which does not equal itself. Also skip values that this program cannot decode
-          // and therefore cannot compare.
+          // Skip NaN, which does not equal itself. Also skip values that this version of the
+          // program cannot decode, because they cannot be compared.
           guard let value = try Wrapped(known: $0), value == value else { return }
           if first.map({ precedes(value, $0) }) ?? true { first = value }
         }, result: { first })
@@ -119,7 +119,7 @@ extension Aggregate {
 }
 
 extension Aggregate where Value == Double? {
-  /// The mean of an attribute, or `nil` if there are no values.
+  /// The mean of an attribute's values, or `nil` if there are no objects.
   public static func average<Number: AttributeValue & Numeric>(
     _ keyPath: KeyPath<M, Number>
   ) -> Aggregate { mean(keyPath) }

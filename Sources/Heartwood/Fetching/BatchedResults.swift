@@ -1,4 +1,4 @@
-/// The result of a fetch, as a collection that loads objects on access.
+/// A collection of fetched objects that loads the objects in batches when they are accessed.
 ///
 /// When a batch is loaded, its objects are read from the generation of the fetch, even if the
 /// context has advanced since then. Objects that the context has already loaded from a newer
@@ -22,13 +22,13 @@ public struct BatchedResults<M: ManagedObject>: RandomAccessCollection {
   /// The end position, which equals the number of objects.
   public var endIndex: Int { batches.numbers.count }
 
-  /// Accesses the object at a position, loading its batch if necessary.
+  /// Accesses the object at a position, loading the object's batch if necessary.
   ///
   /// If an object cannot be read, the result is a fault, and the context's
   /// ``ManagedObjectContext/faultError`` is set.
   ///
-  /// - Complexity: If the last access was to a different batch, the object's batch is loaded by
-  ///   reading one row for each of its objects.
+  /// - Complexity: If the object's batch is not the one that was loaded last, reads one row for
+  ///   each object in the batch.
   public subscript(position: Int) -> M {
     guard let object = batches.object(at: position) as? M else {
       preconditionFailure("A fetch of \(M.self) returned an object of another class.")
@@ -57,7 +57,7 @@ final class ObjectBatches {
   private let view: StoreView?
   private let size: Int
   /// The objects that had no rows at the time of the fetch, keyed by the temporary numbers that
-  /// they had then.
+  /// they had at that time.
   private let unsaved: [ObjectNumber: ManagedObject]
   private var batch: [ManagedObject] = []
   private var start = 0
@@ -80,8 +80,8 @@ final class ObjectBatches {
       let first = position / size * size
       let numbers = numbers[first..<min(first + size, numbers.count)]
       rereadLoadedObjects(numbers)
-      // Loading objects may call code that uses this collection, so replace the batch only at the
-      // end.
+      // Replace the batch only after all objects are loaded, because loading objects may call code
+      // that uses this collection.
       let objects = numbers.map(loaded)
       (start, batch) = (first, objects)
       return objects[position - first]
@@ -112,7 +112,8 @@ final class ObjectBatches {
   private func loaded(_ number: ObjectNumber) -> ManagedObject {
     guard let object = unsaved[number] ?? context.object(number) else {
       preconditionFailure(
-        "The entity of a fetched row is not in the model. Add the entity's class to the schema.")
+        "A fetched object belongs to a class that is missing from the schema. Add the class to the "
+          + "schema.")
     }
     guard object.isFault else { return object }
     if let view { context.fire(object, in: view) } else { context.fire(object) }

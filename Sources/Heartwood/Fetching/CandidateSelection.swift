@@ -25,7 +25,7 @@ struct CandidateSelection {
   /// A new candidate that sorts after these keys cannot belong to the result.
   private var lastWanted: FetchOrder.Keys?
 
-  /// The number of candidates, in addition to twice the limit, that may be collected before a sort.
+  /// The number of candidates, beyond twice the limit, at which the candidates are sorted.
   private static let maxSpareCount = 256
 
   init(
@@ -50,7 +50,7 @@ struct CandidateSelection {
     readsContentAtOnce && (!areInOrder || skippedCount + candidates.count >= plan.offset)
   }
 
-  /// Adds a candidate.
+  /// Adds a candidate, unless the limit already excludes it.
   ///
   /// - Returns: `false` if no more candidates are needed.
   mutating func add(_ candidate: Candidate) -> Bool {
@@ -61,7 +61,8 @@ struct CandidateSelection {
     candidates.append(candidate)
     guard let limit = plan.limit, plan.order != nil else { return true }
     if areInOrder { return skippedCount + candidates.count < limit }
-    // Sort only occasionally, so that the amortised cost per row is constant.
+    // Sort only after many candidates have been added, so that the amortised cost per row is
+    // constant.
     if candidates.count >= Self.maxSpareCount, (candidates.count - Self.maxSpareCount) / 2 >= limit
     {
       plan.sort(&candidates, areInOrder: false, keeping: 0..<limit)

@@ -4,7 +4,7 @@ import Synchronization
 /// A log of fetches and saves, for performance analysis.
 ///
 /// The environment variable `HEARTWOOD_LOG` sets the level, like Core Data's
-/// `-com.apple.CoreData.SQLDebug`. A program can also set the level and redirect the output.
+/// `-com.apple.CoreData.SQLDebug`. Your code can also set the level and redirect the output.
 ///
 /// ```swift
 /// ContextLog.level = .values
@@ -27,7 +27,7 @@ public enum ContextLog {
     /// Also logs the access path of each fetch.
     case accessPaths = 4
 
-    /// Returns whether the first level logs less than the second.
+    /// Returns whether the first level includes less detail than the second.
     public static func < (first: Level, second: Level) -> Bool { first.rawValue < second.rawValue }
   }
 
@@ -50,7 +50,7 @@ public enum ContextLog {
     set { output.withLock { $0 = newValue } }
   }
 
-  /// The log's description of a fetch.
+  /// The information about a fetch that appears in the log.
   struct Fetch {
     let plan: FetchPlan
     /// The access path, if the log level includes access paths.

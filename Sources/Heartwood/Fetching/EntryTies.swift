@@ -3,8 +3,8 @@
 /// A shortened key contains only a prefix of the encoded values. Entries with the same prefix are
 /// adjacent, but not in order, so they are sorted by the values in their rows.
 ///
-/// Exclusivity checks are turned off for the variables to save time, because they are accessed for
-/// every entry of an index. Doing so is safe, because only one thread uses them.
+/// To save time, exclusivity checks are disabled for the variables that are accessed for every
+/// index entry. This is safe, because only one thread uses a sorter.
 final class EntryTies {
   private let search: RowSearch
   private let scope: QueryScope

@@ -1,4 +1,4 @@
-/// A description in words of how a fetch finds, filters and sorts objects.
+/// A human-readable description of how a fetch finds, filters and sorts objects.
 ///
 /// ```swift
 /// print(try context.explain(request))
@@ -6,9 +6,9 @@
 /// // Filter: magnitude >= 4.5.
 /// ```
 public struct FetchExplanation: CustomStringConvertible, Sendable {
-  /// The steps, in order.
+  /// The steps of the fetch, in order.
   public let steps: [String]
-  /// The names of the indexed attributes, for each index used by the fetch.
+  /// The indexes that the fetch uses, each identified by the names of its attributes.
   ///
   /// The array is empty if the fetch uses no index.
   public let indexes: [String]

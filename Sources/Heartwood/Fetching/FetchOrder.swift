@@ -9,7 +9,8 @@ struct FetchOrder {
   struct Term {
     let name: String
     let value: QueryTerm.Value
-    /// The slot of the property, if the property belongs to the fetched object itself.
+    /// The slot of the sorted property, or `nil` if the term is not a property of the fetched
+    /// object itself.
     let slot: Int?
     let isReversed: Bool
     /// A Boolean value that indicates whether the values are decimal numbers, which are stored as
@@ -29,8 +30,10 @@ struct FetchOrder {
   /// The order in which objects were created.
   static var byRow: FetchOrder { FetchOrder() }
 
-  /// Creates the order of a request from its sort descriptors or, for an entity without a class,
-  /// from the request's paths.
+  /// Creates the sort order of a request.
+  ///
+  /// The order is based on the request's sort descriptors. If the entity has no class, the order is
+  /// based on the request's property paths instead.
   ///
   /// - Parameters:
   ///   - search: The text search by whose relevance objects are sorted if there are no descriptors.
@@ -55,9 +58,9 @@ struct FetchOrder {
         let type = StoredOrder(of: Swift.type(of: keyPath).valueType),
         let term = try? resolver.term(at: keyPath), case .value(let value) = term.content
       else {
-        // This descriptor and the descriptors after it may read any object. Do not resolve their
-        // key paths to find out which objects they read, because a getter may trap if it is called
-        // on a prototype.
+        // Record every entity, because this descriptor and the later ones may read any object. Do
+        // not resolve their key paths to find out which entities they read, because a getter may
+        // trap if it is called on a prototype.
         for entity in resolver.schema.entities { resolver.recordReference(entity) }
         return nil
       }
@@ -68,8 +71,8 @@ struct FetchOrder {
           hasFixedLength: term.type.hasFixedLength))
     }
     if let search, descriptors.isEmpty {
-      // Record the dependency: the relevance of an object depends on how many other objects contain
-      // the words.
+      // An object's relevance depends on how many objects contain the words, and therefore on other
+      // objects.
       resolver.dependsOnOtherObjects = true
       terms.append(
         Term(
@@ -148,7 +151,7 @@ extension FetchOrder.Term {
       throw ObjectGraphError(
         .unknownProperty,
         "\(term.name) cannot \(use), because it is \(term.type.phrase). Values of this type have "
-          + "no order. Use another property.")
+          + "no order. Use a property whose values have an order.")
     }
     self.init(
       name: term.name, value: value, slot: term.property?.slot, isReversed: isReversed,
@@ -218,9 +221,9 @@ extension StoredValue {
 extension SortDescriptor where Compared: ManagedObject {
   /// A function that compares two objects.
   ///
-  /// A plain descriptor must sort objects in memory in the same order as a fetch that compares
-  /// stored values. Foundation's `compare` has this order only for decimal numbers: it treats NaN
-  /// as equal to every number and, on Darwin, sorts strings by locale.
+  /// A descriptor that compares values with `<` must sort objects in memory in the same order as a
+  /// fetch that compares stored values. Foundation's `compare` provides this order only for decimal
+  /// numbers: it treats NaN as equal to every number and, on Darwin, sorts strings by locale.
   fileprivate var comparison: (Compared, Compared) -> ComparisonResult {
     // Use `compare` for decimal numbers, because their stored values are strings.
     guard isPlain, let keyPath,

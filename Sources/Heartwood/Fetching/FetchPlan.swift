@@ -15,7 +15,7 @@ struct FetchPlan {
   /// The number of leading objects to skip, or 0 if ``order`` is `nil`.
   let offset: Int
 
-  /// Resolves a request.
+  /// Creates a plan by resolving a request.
   ///
   /// - Parameters:
   ///   - renumbered: A map from old object numbers to current object numbers. The first save of an
@@ -29,7 +29,7 @@ struct FetchPlan {
       request, request.predicate?.expression(in: model.schema), model, renumbered, section: section)
   }
 
-  /// Resolves a request whose predicate has already been translated into an expression.
+  /// Creates a plan from a request whose predicate has already been translated into an expression.
   init<M>(
     _ request: FetchRequest<M>, _ expression: QueryExpression?, _ model: StoreModel,
     _ renumbered: RenumberedObjects, section: AnyKeyPath? = nil
@@ -89,7 +89,8 @@ struct FetchPlan {
   /// The entities whose rows are examined, sorted by number.
   var storages: [EntityStorage] { resolved.storages }
 
-  /// A Boolean value that indicates whether the conditions also depend on other objects.
+  /// A Boolean value that indicates whether the conditions or the order depend on objects other
+  /// than the object that is evaluated.
   var dependsOnOtherObjects: Bool { resolved.dependsOnOtherObjects }
 
   /// A Boolean value that indicates whether the conditions or the order use a relationship.
@@ -110,7 +111,7 @@ struct FetchPlan {
   /// The number of conditions, all of which must hold.
   var conditionCount: Int { resolved.conditions.count }
 
-  /// The name of each condition.
+  /// The names of the conditions.
   var names: [String] { resolved.terms.map(\.name) }
 
   /// A Boolean value that indicates whether the requested order differs from the order of the rows.
@@ -119,15 +120,16 @@ struct FetchPlan {
   /// A Boolean value that indicates whether an offset or a limit may exclude matching objects.
   var isPage: Bool { limit != nil || offset > 0 }
 
-  /// The plan that finds all objects, whether or not they match the conditions, in row order.
+  /// A plan that finds all objects of the same entities in row order, ignoring the conditions.
   var everything: FetchPlan {
     FetchPlan(resolved.everything, .byRow, limit: nil)
   }
 
-  /// The plan that finds all matching objects, without a limit, in row order.
+  /// A plan that finds all matching objects in row order, without a limit.
   var unordered: FetchPlan { FetchPlan(resolved, .byRow, limit: nil) }
 
-  /// The plan for counting the matching objects, up to the limit, without sorting.
+  /// A plan that finds the matching objects in row order, up to the limit, so that they can be
+  /// counted.
   var counting: FetchPlan { FetchPlan(resolved, .byRow, limit: limit) }
 
   /// Returns a copy of the plan with a different limit and without an offset.
@@ -180,7 +182,7 @@ struct FetchPlan {
     return true
   }
 
-  /// The name of each condition, including the condition's values.
+  /// The names of the conditions, including the values that they compare.
   var namesWithValues: [String] {
     resolved.terms.map { term in
       // Show values only for a condition with a single demand, because the demands of a compound
@@ -194,7 +196,7 @@ struct FetchPlan {
   /// The first condition that is a text search, or `nil` if there is none.
   var textSearch: TextSearch? { resolved.terms.lazy.compactMap(\.textSearch).first }
 
-  /// The text search if it is the only condition; otherwise, `nil`.
+  /// The text search if it is the plan's only condition; otherwise, `nil`.
   var onlyTextSearch: TextSearch? { resolved.terms.count == 1 ? textSearch : nil }
 
   /// Returns whether the request covers every stored object of the search's entity.
@@ -304,7 +306,7 @@ extension FetchPlan {
     /// The conditions, all of which must hold.
     let terms: [QueryTerm]
     let conditions: [QueryTerm.Condition]
-    /// The demands of all conditions, for finding rows through lookups.
+    /// The demands of all conditions, which are used to look up rows instead of scanning them.
     let demands: [QueryDemand]
     let dependsOnOtherObjects: Bool
     let usesRelationships: Bool
@@ -341,7 +343,7 @@ extension FetchPlan {
       variableCount = other.variableCount
     }
 
-    /// The request without its conditions, for all rows of the same entities.
+    /// A copy of the request without conditions, which matches all rows of the same entities.
     var everything: ResolvedRequest { ResolvedRequest(everythingOf: self) }
   }
 }

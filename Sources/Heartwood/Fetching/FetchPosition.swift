@@ -13,16 +13,16 @@ extension FetchRequest {
   /// request is 0.
   ///
   /// - Throws: `unsupportedPredicate` if a sort descriptor has a comparator; `foreignObject` if the
-  ///   object is in no context; `missingObject` if the object has no row and therefore no values;
-  ///   any error from reading rows.
+  ///   object does not belong to a context; `missingObject` if the object has no row and therefore
+  ///   no values; any error from reading rows.
   /// - Complexity: If an index provides the order of the first sort descriptor, the fetch begins at
   ///   the object's value in the index.
   public func after(_ object: M) throws -> FetchRequest {
     guard let context = object.storeContext else {
       throw ObjectGraphError(
         .foreignObject,
-        "A page cannot begin after an object that belongs to no context. If you are deleting the "
-          + "object, call `after` before you save the deletion."
+        "A page cannot begin after an object that does not belong to a context. If you are "
+          + "deleting the object, call `after` before you save the deletion."
       )
     }
     let model = context.model
@@ -60,7 +60,7 @@ extension FetchRequest {
 }
 
 extension FetchOrder {
-  /// The error for a position that belongs to a different sort order.
+  /// The error that is thrown if a position belongs to a different sort order.
   static let changed = QueryResolver.unsupported(
     "The sort descriptors have changed since `after` was called. Call `after` again.")
 
@@ -89,7 +89,7 @@ extension FetchOrder {
 }
 
 extension QueryDemand {
-  /// A copy of the demand, marked as not expressing the condition exactly.
+  /// A copy of the demand that is marked as expressing the condition only approximately.
   fileprivate var inexact: QueryDemand {
     var demand = self
     (demand.isExact, demand.isStrict) = (false, false)

@@ -47,7 +47,7 @@ public struct FetchRequest<M: ManagedObject> {
   public var includesSubentities = true
   /// The position after which the result begins, or `nil` to begin with the first object.
   var position: FetchOrder.Keys?
-  /// The name of the entity and the order of its objects, if the entity has no class.
+  /// The name and the sort order of an entity without a class, or `nil` if the entity has a class.
   var named: NamedEntity?
 
   /// An entity without a class.
@@ -59,7 +59,7 @@ public struct FetchRequest<M: ManagedObject> {
     var variableCount = 1
   }
 
-  /// Creates a request.
+  /// Creates a request for the objects that match a predicate.
   public init(
     where predicate: Foundation.Predicate<M>? = nil, sort: [SortDescriptor<M>] = [],
     limit: Int? = nil, offset: Int = 0, batchSize: Int = 0

@@ -11,7 +11,7 @@ struct IndexUse {
   let keys: [Key]
   /// The ordered ranges of entries to read, in addition to the entries for the keys.
   let ranges: [EntryRange]
-  /// The slots of the properties whose conditions are evaluated with the index.
+  /// The slots of the properties whose conditions are evaluated with this index.
   let slots: [Int]
   /// The slots of the attributes that determine the order of the entries to read.
   ///
@@ -58,7 +58,8 @@ struct PropertyDemand {
     }
   }
 
-  /// A Boolean value that indicates whether objects without a value are requested.
+  /// A Boolean value that indicates whether the conditions match objects in which the property is
+  /// `nil`.
   var includesNull: Bool {
     if let values { return values.contains(.null) }
     return false
@@ -68,9 +69,9 @@ struct PropertyDemand {
 extension IndexUse {
   /// The maximum number of lookups for one index.
   ///
-  /// If restricting a further attribute would require more lookups, that attribute is not
-  /// restricted. A unique index on one attribute allows more lookups, because the planner need not
-  /// estimate how many entries these lookups yield.
+  /// If restricting another attribute would require more lookups, the index use does not restrict
+  /// that attribute. A unique index on one attribute allows more lookups, because the planner need
+  /// not estimate how many entries these lookups yield.
   private static func maxLookups(_ index: IndexDescription) -> Int {
     index.isUnique && index.slots.count == 1 ? 50_000 : 1000
   }
@@ -80,9 +81,10 @@ extension IndexUse {
 
   /// Creates an index use for the demands of a plan.
   ///
-  /// - Parameter needsDemands: Whether the index must satisfy a demand. If `false`, an index that
-  ///   only orders the rows is also accepted.
-  /// - Returns: `nil` if the index may lack requested objects or cannot be used.
+  /// - Parameter needsDemands: Whether the index must satisfy a demand. If `false`, the initialiser
+  ///   also accepts an index that only orders the rows.
+  /// - Returns: `nil` if the index cannot be used, for example because it may not contain all
+  ///   requested objects.
   init?(
     _ index: IndexDescription, keyspace: String, _ demands: [Int: PropertyDemand],
     needsDemands: Bool, isNeverNull: (Int) -> Bool

@@ -2,11 +2,11 @@ extension ManagedObject {
   /// Returns the ranges of an attribute's text that match a query, in ascending order.
   ///
   /// - Parameters:
-  ///   - query: The query.
+  ///   - query: The text query to match.
   ///   - attribute: An attribute of the text index.
-  /// - Throws: `foreignObject` if the object is in no context; `unknownProperty` if the attribute
-  ///   is not part of the index; `unsupportedPredicate` if there is no index or the query is too
-  ///   large.
+  /// - Throws: `foreignObject` if the object does not belong to a context; `unknownProperty` if the
+  ///   attribute is not part of the index; `unsupportedPredicate` if there is no index or the query
+  ///   is too large.
   /// - Complexity: O(n) for a text of n characters, which is split into words.
   public func highlights<Owner: ManagedObject>(
     of query: TextQuery, in attribute: PartialKeyPath<Owner>
@@ -17,7 +17,7 @@ extension ManagedObject {
   /// Returns the passage of an attribute's text that contains the most matches for a query.
   ///
   /// - Parameters:
-  ///   - query: The query.
+  ///   - query: The text query to match.
   ///   - attribute: An attribute of the text index.
   ///   - wordCount: The number of words in the returned text.
   /// - Throws: The same errors as ``highlights(of:in:)``.
@@ -34,7 +34,7 @@ extension ManagedObject {
     guard let context = storeContext, let entity = entityDescription else {
       throw ObjectGraphError(
         .foreignObject,
-        "The object belongs to no context, so its text index is unknown. Use an object that "
+        "The object does not belong to a context, so its text index is unknown. Use an object that "
           + "belongs to a context.")
     }
     let schema = context.model.schema

@@ -1,8 +1,8 @@
 import Dispatch
 
 extension ManagedObjectContext {
-  /// Fetches the objects that match a request, using another thread to find and read the objects'
-  /// rows.
+  /// Fetches the objects that match a request, using another thread to find the objects and read
+  /// their rows.
   ///
   /// While the other thread works, the caller's thread is free, for example to run other tasks of
   /// its actor. Afterwards, the caller's thread creates the objects. The caller's thread does all
@@ -73,8 +73,8 @@ private struct FoundRow: Sendable {
 
 /// A fetch of saved rows that runs on another thread.
 private struct RemoteSearch<M: ManagedObject>: @unchecked Sendable {
-  // The conformance is `@unchecked`, because the compiler cannot verify that key paths are
-  // immutable and that nothing else refers to `renumbered`.
+  // The conformance is `@unchecked`, because the compiler cannot verify that the key paths are
+  // immutable and that no other code uses `renumbered`.
   let request: FetchRequest<M>
   let snapshot: Snapshot
   let model: StoreModel

@@ -5,8 +5,8 @@ extension ManagedObjectContext {
   ///
   /// The context's unsaved changes are included, unless the request excludes them.
   ///
-  /// - Throws: `unknownEntity` or `unknownProperty` if the model lacks a class or property that the
-  ///   request uses; any error from reading rows; ``faultError``.
+  /// - Throws: `unknownEntity` or `unknownProperty` if the request uses a class or property that is
+  ///   not in the model; any error from reading rows; ``faultError``.
   /// - Complexity: Reads one row for each object that matches the predicate's conditions on unique
   ///   or indexed attributes. Without such conditions, the fetch reads every row of the entity.
   public func fetch<M: ManagedObject>(_ request: FetchRequest<M>) throws -> [M] {
@@ -18,7 +18,7 @@ extension ManagedObjectContext {
     return try objects(for: request)
   }
 
-  /// Returns the objects that match a request, without merging changes first.
+  /// Returns the objects that match a request, without first merging changes from other contexts.
   func objects<M: ManagedObject>(for request: FetchRequest<M>) throws -> [M] {
     let start = ContinuousClock.now
     let expression = try request.predicate?.expression(in: model.schema)
@@ -162,7 +162,8 @@ extension ManagedObjectContext {
   /// Returns the objects sorted by the request's sort descriptors, which compare values in memory.
   func sorted<M: ManagedObject>(_ objects: [M], _ request: FetchRequest<M>) throws -> [M] {
     guard !request.includesPendingChanges, hasOwnChanges else { return request.sorted(objects) }
-    // Compare the objects in a new context, which has no unsaved changes.
+    // The request excludes this context's unsaved changes, so compare the objects in a context
+    // without these changes.
     let root = try parent?.rootContext ?? unchangedContext()
     guard let other = root.storeContexts.first(where: { $0.model === model }) else {
       throw group.removal(of: model)
@@ -185,7 +186,7 @@ extension ManagedObjectContext {
       do {
         view = try rootContext.storeContext(of: attached).currentView()
       } catch {
-        // Skip the store if it has since been removed.
+        // Skip the store if it has been removed from the container in the meantime.
         guard attached.model.isRemoved else { throw error }
         continue
       }
@@ -220,8 +221,8 @@ extension ManagedObjectContext {
     return found
   }
 
-  /// Returns the numbers of the objects that match a request, in the requested order, without
-  /// merging changes first.
+  /// Returns the numbers of the objects that match a request, in the requested order, without first
+  /// merging changes from other contexts.
   private func orderedNumbers<M: ManagedObject>(
     _ request: FetchRequest<M>
   ) throws -> [ObjectNumber] {
@@ -251,7 +252,8 @@ extension ManagedObjectContext {
     try write(ContextLog.Fetch(plan: plan, explanation: explanation))
   }
 
-  /// Creates the objects with the given numbers, or updates them from their rows as a fetch would.
+  /// Creates the objects with the given numbers, or updates existing objects from their rows as a
+  /// fetch would.
   ///
   /// The rows of each entity are read in ascending order. Numbers without a row are skipped.
   ///
@@ -275,7 +277,7 @@ extension ManagedObjectContext {
 
   // MARK: Prefetching
 
-  /// Loads the related objects that a request prefetches.
+  /// Loads the targets of the relationships that a request prefetches.
   func prefetch<M: ManagedObject>(for request: FetchRequest<M>, _ objects: [M]) throws {
     guard !request.relationshipKeyPathsForPrefetching.isEmpty else { return }
     let entity = try model.schema.requiredEntity(of: M.self)

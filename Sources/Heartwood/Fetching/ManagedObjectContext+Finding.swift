@@ -19,10 +19,10 @@ extension ManagedObjectContext {
     var isComplete = false
   }
 
-  /// Returns the objects that match a plan.
+  /// Returns a candidate for each object that matches a plan.
   ///
-  /// If the plan sorts by stored values, the objects are in that order, and the plan's offset and
-  /// limit apply.
+  /// If the plan sorts by stored values, the candidates are in that order, and the plan's offset
+  /// and limit apply.
   ///
   /// - Parameters:
   ///   - inOrder: Whether `body` is called in the order of the plan. If `false`, `body` is called
@@ -107,8 +107,8 @@ extension ManagedObjectContext {
     _ plan: FetchPlan, _ content: CandidateContent, _ scope: QueryScope
   ) throws -> [Candidate] {
     try (updated.all + inserted.all).compactMap { object in
-      // An edited object is a fault only if it was edited while the pinned generation lacked its
-      // row. Load the object now. If it still has no row, it is treated as deleted.
+      // An edited object is a fault only if the pinned generation had no row for it when it was
+      // edited. Load the object now. If it still has no row, it is treated as deleted.
       if object.isFault { fire(object) }
       // Check for changes again, because evaluating the conditions on other objects may have
       // discarded this object's edits.
@@ -179,7 +179,7 @@ extension ManagedObjectContext {
     candidate.isComplete = true
   }
 
-  /// Reads the requested content of all candidates that lack it.
+  /// Reads the requested content of all candidates that do not have it yet.
   private func completeAll(
     _ candidates: inout [Candidate], _ content: CandidateContent, _ plan: FetchPlan,
     _ view: StoreView, _ scope: QueryScope

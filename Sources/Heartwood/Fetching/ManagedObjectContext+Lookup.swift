@@ -9,8 +9,8 @@ extension ManagedObjectContext {
   /// is no predicate to resolve.
   ///
   /// - Parameters:
-  ///   - keyPath: An attribute that is declared unique by itself, not only in combination with
-  ///     other attributes.
+  ///   - keyPath: An attribute that has a unique constraint of its own, not only one that it shares
+  ///     with other attributes.
   ///   - value: The value to find. If the value is `nil`, no object is found.
   /// - Throws: `unknownProperty` if the attribute is not unique; any error from reading rows;
   ///   ``faultError``.
@@ -30,7 +30,7 @@ extension ManagedObjectContext {
     guard let index = entity.uniqueIndex(of: property) else {
       throw ObjectGraphError(
         .unknownProperty,
-        "No Unique rule covers \(entity.name).\(property.name) alone. Declare "
+        "\(entity.name).\(property.name) has no unique constraint of its own. Declare "
           + "Unique(\\\(entity.name).\(property.name)), or fetch with a predicate.")
     }
     let wanted = try value.storedValue
@@ -47,8 +47,8 @@ extension ManagedObjectContext {
     return try object(with: wanted, of: property, index) { $0 is M } as? M
   }
 
-  /// Loads and returns the object with the given unique value, or returns `nil` if the entity has
-  /// none.
+  /// Loads and returns an entity's object with the given unique value, or returns `nil` if there is
+  /// no such object.
   ///
   /// - Throws: `unknownProperty` if the attribute is not unique by itself, or if the value is a
   ///   long string, which cannot be looked up; any error from reading rows.
@@ -61,8 +61,8 @@ extension ManagedObjectContext {
       throw ObjectGraphError(
         .unknownProperty,
         "Objects cannot be looked up by this value of \(entity.name).\(property.name), because the "
-          + "value is too long or the attribute is not unique by itself. Use a shorter value or "
-          + "another attribute.")
+          + "value is too long, or because the attribute has no unique constraint of its own. Use "
+          + "a shorter value, or an attribute that has its own unique constraint.")
     }
     if value.isNotANumber { return nil }
     return try object(with: value, of: property, index) { object in

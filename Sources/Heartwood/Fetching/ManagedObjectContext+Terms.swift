@@ -9,7 +9,8 @@ public struct TextTerm: Sendable, Hashable {
 extension ManagedObjectContext {
   /// Returns the terms in a text index that begin with a prefix, sorted by descending frequency.
   ///
-  /// Equally frequent terms are sorted by their characters. Unsaved changes are not included.
+  /// Terms with the same frequency are sorted by their characters. Unsaved changes are not
+  /// included.
   ///
   /// - Throws: `unsupportedPredicate` if the class has no text index; any error from reading the
   ///   store.
@@ -25,8 +26,8 @@ extension ManagedObjectContext {
     try requireReadable()
     let entity = try model.schema.requiredEntity(of: type)
     let search = try TextSearch(.prefix(prefix), entity, model.schema)
-    // A prefix from which the tokenizer produces no term matches nothing. The empty prefix is an
-    // exception, and matches all terms.
+    // If the tokenizer produces no term from a prefix, the prefix matches nothing. The empty prefix
+    // is an exception, and matches all terms.
     let last = search.tree.leaves.last?.term
     guard let start = last ?? (prefix.isEmpty ? [] : nil) else { return [] }
     var root = self

@@ -81,8 +81,8 @@ extension ManagedObjectContext {
   /// - Parameters:
   ///   - request: The request that selects and orders the objects.
   ///   - keyPaths: The properties to fetch.
-  ///   - isDistinct: Whether duplicate rows are removed. The limit and the offset of the request
-  ///     then apply to the remaining rows.
+  ///   - isDistinct: Whether to remove duplicate rows before applying the limit and the offset of
+  ///     the request.
   /// - Throws: The same errors as ``fetch(_:)``; `unsupportedPredicate` if a key path has several
   ///   values for one object.
   /// - Complexity: The same as ``fetch(_:)``.
@@ -120,7 +120,7 @@ extension ManagedObjectContext {
   /// A function that takes a request's plan and returns functions that read an object's values.
   typealias RowValues = (FetchPlan, StoreModel) throws -> [QueryTerm.Value]
 
-  /// Returns a function that creates readers for the values at the given key paths.
+  /// Returns a function that, given a plan, returns readers for the values at the given key paths.
   ///
   /// A `nil` key path represents the object itself.
   private static func values(at keyPaths: [AnyKeyPath?]) -> RowValues {
@@ -166,7 +166,8 @@ extension ManagedObjectContext {
     try log(plan) { ContextLog.counted($0, count, start) }
   }
 
-  /// Returns the stored values of the objects that match a request, sorted by comparing objects.
+  /// Returns the stored values of the objects that match a request, in an order determined by
+  /// comparing the objects.
   private func storedRows<M: ManagedObject>(
     _ request: FetchRequest<M>, _ plan: FetchPlan, _ values: [QueryTerm.Value]
   ) throws -> [[StoredValue]] {

@@ -1,10 +1,10 @@
 /// The columns that a `Decodable` type reads from rows, discovered during decoding.
 ///
 /// A column is a property of the fetched object, or of an object reached through to-one
-/// relationships. The decoder discovers a column only when the type requests it. The column is then
-/// added, and the row is decoded again.
+/// relationships. A column is discovered when the type first requests it. The column is then added,
+/// and the row is decoded again.
 final class RowColumns {
-  /// The fetched object or an object reached from it.
+  /// The fetched object, or an object that is reached from it through to-one relationships.
   struct Node {
     let entity: EntityDescription
     let expression: QueryExpression
@@ -66,7 +66,7 @@ final class RowColumns {
     values = row
     next = 0
     let result = Result { try Row(from: RowDecoder(columns: self, node: 0, codingPath: [])) }
-    // Throw again, because the row type may have caught the error.
+    // Throw the error again, because the row type may have caught it and substituted another value.
     if missing != nil { throw Unread() }
     return try result.get()
   }

@@ -1,12 +1,12 @@
 import Foundation
 
-/// A decoder that decodes a type from the columns of a row.
+/// A decoder that decodes a value from the columns of a row.
 struct RowDecoder: Decoder {
   let columns: RowColumns
   let node: Int
   /// The name of the composite attribute to decode, followed by a separator.
   ///
-  /// The prefix is empty if an object is decoded.
+  /// The prefix is empty while the properties of the object itself are decoded.
   var prefix = ""
   let codingPath: [any CodingKey]
   var userInfo: [CodingUserInfoKey: Any] { [:] }

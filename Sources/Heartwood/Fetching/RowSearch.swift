@@ -37,7 +37,7 @@ struct RowSearch {
     return min(max(limit, 1), Self.firstLookups)
   }
 
-  /// Makes the search skip the objects before the plan's offset, if it can do so without reading
+  /// Makes the search skip the objects before the plan's offset if that is possible without reading
   /// their rows.
   mutating func skipOffset() {
     let canSkip =
@@ -97,8 +97,8 @@ struct RowSearch {
     case .text(let search):
       try scope.textRun(search)?.numbers().filter { plan.includes($0) } ?? []
     case .everyRow: nil
-    // Skip temporary numbers. An object with a temporary number has no row, even if an existing row
-    // has the same row bits.
+    // Skip temporary numbers. An object with a temporary number has no row, but the row bits of its
+    // number may match the row of another object.
     case .objects(let numbers):
       Set(numbers).filter { !$0.isTemporary && plan.includes($0) }.sorted()
     case .index(let use): try numbers(use).sorted()
@@ -174,8 +174,8 @@ struct RowSearch {
 
   /// Pending row lookups, which run in batches so that their cache misses overlap.
   ///
-  /// The rows in a batch belong to one entity. Exclusivity checks are turned off for the variables
-  /// to save time, because they are accessed for every entry of an index. Doing so is safe, because
+  /// The rows in a batch belong to one entity. To save time, exclusivity checks are disabled for
+  /// the variables, because they are accessed for every entry of an index. This is safe, because
   /// only one thread uses them.
   private final class RowLookups {
     let search: RowSearch

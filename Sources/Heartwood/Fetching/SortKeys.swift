@@ -36,9 +36,9 @@ extension FetchOrder {
     }
   }
 
-  /// An integer that represents a fixed-length value in comparisons.
+  /// An abbreviated sort key: an integer that represents a fixed-length value in comparisons.
   ///
-  /// Heads compare in the order of their values, but different values may have equal heads.
+  /// Heads sort in the same order as their values, but different values may have equal heads.
   private struct Head: Comparable {
     enum Kind: UInt8 { case null, bool, integer, number }
 

@@ -1,15 +1,15 @@
-/// The format of fields in comma-separated values, as in RFC 4180.
+/// A formatter for the fields of comma-separated values, as specified in RFC 4180.
 package enum CSVField {
-  /// Returns the text of a field.
+  /// Returns the text of the field that represents a string.
   ///
-  /// For `nil`, the text is empty. An empty string, or a string that contains a separator, is
-  /// enclosed in quotation marks.
+  /// The text is empty if the string is `nil`. If the string is empty, or contains a comma, a
+  /// quotation mark or a line break, the text is enclosed in quotation marks.
   package static func text(_ value: String?) -> String {
     guard let value else { return "" }
     guard value.isEmpty || value.utf8.contains(where: { ",\"\r\n".utf8.contains($0) }) else {
       return value
     }
-    // Compare bytes, because a quotation mark and a following combining mark form one character.
+    // Examine bytes, because a quotation mark and a following combining mark form one character.
     var bytes: [UInt8] = [UInt8(ascii: "\"")]
     for byte in value.utf8 {
       if byte == UInt8(ascii: "\"") { bytes.append(byte) }

@@ -4,9 +4,9 @@ public import Foundation
 public struct ImportOptions: Sendable {
   /// A policy for elements that cannot be imported.
   public enum InvalidElements: Sendable {
-    /// The import throws, and nothing is saved.
+    /// The import throws an error and saves nothing.
     case stop
-    /// The element is skipped and listed in the report.
+    /// The import skips the element and lists it in the report.
     case skip
   }
 
@@ -20,11 +20,11 @@ public struct ImportOptions: Sendable {
   /// The property is `nil` if the text itself is an array, or a sequence of values such as JSON
   /// lines.
   public var elements: String?
-  /// The format of dates.
+  /// The strategy for decoding dates.
   ///
-  /// The default is ISO 8601, with or without fractions of seconds.
+  /// By default, dates are in ISO 8601 format, with or without fractions of seconds.
   public var dateDecodingStrategy = ExactDates.decoding
-  /// The format of `Data`.
+  /// The strategy for decoding `Data` values.
   public var dataDecodingStrategy = JSONDecoder.DataDecodingStrategy.base64
   /// The policy for elements that cannot be imported.
   public var invalidElements = InvalidElements.stop
@@ -32,6 +32,6 @@ public struct ImportOptions: Sendable {
   /// thousand elements.
   public var progress: (@Sendable (_ elementCount: Int, _ byteCount: Int) -> Void)?
 
-  /// Creates the default options.
+  /// Creates options with default values.
   public init() {}
 }

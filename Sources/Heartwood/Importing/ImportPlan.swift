@@ -2,33 +2,32 @@ import Foundation
 
 /// The properties that an import from JSON objects can set, and their JSON keys.
 final class ImportPlan: @unchecked Sendable {
-  // A decoder's `userInfo` requires `Sendable`. The conformance is `@unchecked` because only the
-  // importing thread uses the plan.
+  // Values in a decoder's `userInfo` must be `Sendable`. The conformance is `@unchecked` because
+  // only the importing thread uses the plan.
   struct Field {
     let property: PropertyDescription
     /// The path to the value.
     let keys: [ImportKey]
-    /// The path to the value under the property's other name, if values under that name are
-    /// accepted.
+    /// The alternative path to the value, which uses the property's other name, or an empty array
+    /// if there is no alternative path.
     var otherKeys: [ImportKey] = []
   }
 
   let entity: EntityDescription
   let fields: [Field]
-  /// The attributes by which an object can be found.
+  /// The unique attributes by which the import can find an existing object.
   let uniqueProperties: [PropertyDescription]
   /// A Boolean value that indicates whether each row records the keys that do not correspond to a
   /// property.
   var reportsIgnoredKeys = false
-  /// The names of the properties whose values are also accepted under another name, keyed by that
-  /// other name.
+  /// The names of the properties that have an alternative name, keyed by the alternative name.
   private let names: [String: String]
-  /// The first keys of all paths.
+  /// The first key of every path to a property's value.
   private let knownKeys: Set<String>
   private let schema: Schema.Content
   private var plans: [Int: ImportPlan] = [:]
 
-  /// Creates a plan.
+  /// Creates a plan for importing the objects of an entity.
   ///
   /// - Parameters:
   ///   - keys: The paths to the properties' values, keyed by property name. For a property that is
@@ -51,7 +50,8 @@ final class ImportPlan: @unchecked Sendable {
     let ownNames = Set(entity.properties.map(\.name))
     var knownKeys = Set(fields.compactMap { $0.keys.first?.stringValue })
     for (position, field) in fields.enumerated() {
-      // Ignore `otherName` if another property already has that name.
+      // Accept `otherName` only if no property has that name and the property's path is the default
+      // path.
       guard let name = field.property.otherName, !ownNames.contains(name),
         field.keys.map(\.stringValue) == field.property.importKeys.map(\.stringValue)
       else { continue }
@@ -93,7 +93,7 @@ final class ImportPlan: @unchecked Sendable {
   /// If there is no such property, the method returns `name`.
   func name(_ name: String) -> String { names[name] ?? name }
 
-  /// Returns a JSON object's keys that do not correspond to a property.
+  /// Returns the keys of a JSON object that do not correspond to any property.
   func ignoredKeys(_ container: KeyedDecodingContainer<ImportKey>) -> [String] {
     container.allKeys.map(\.stringValue).filter { !knownKeys.contains($0) }
   }
@@ -104,7 +104,7 @@ final class ImportPlan: @unchecked Sendable {
     guard let destination = schema.destination(of: property) else {
       throw ObjectGraphError(
         .unknownEntity,
-        "The model does not contain the destination class of \(property.name). Add the class to "
+        "The schema does not contain the destination class of \(property.name). Add the class to "
           + "the schema.")
     }
     let new = try ImportPlan(destination, schema)
@@ -113,7 +113,7 @@ final class ImportPlan: @unchecked Sendable {
   }
 }
 
-/// A key of a JSON object, or the position of an element.
+/// A key in a JSON object, or the position of an element in a JSON array.
 struct ImportKey: CodingKey {
   let stringValue: String
   let intValue: Int?
@@ -152,10 +152,12 @@ struct ImportedRow {
   ///
   /// A relationship that is `null` has no targets.
   private(set) var targets: [(property: PropertyDescription, targets: [Target])] = []
-  /// The keys that do not correspond to a property, if the plan requests such keys.
+  /// The keys of the JSON object that do not correspond to any property.
+  ///
+  /// The array is empty unless the plan requests such keys.
   private(set) var ignoredKeys: [String] = []
 
-  /// Creates a row from values in a format other than JSON.
+  /// Creates a row from values that were not read from JSON.
   init(
     _ plan: ImportPlan, attributes: [(property: PropertyDescription, value: StoredValue)],
     targets: [(property: PropertyDescription, targets: [Target])]
@@ -172,7 +174,8 @@ struct ImportedRow {
   init(_ plan: ImportPlan, _ container: KeyedDecodingContainer<ImportKey>) throws {
     self.plan = plan
     path = container.codingPath
-    // Limit the depth, because each level of nested objects takes kilobytes of stack space.
+    // Limit the depth to prevent a stack overflow, because each level of nesting takes kilobytes of
+    // stack space.
     guard path.count <= Self.maxDepth else {
       throw DecodingError.dataCorrupted(
         DecodingError.Context(
@@ -191,7 +194,8 @@ struct ImportedRow {
     }
   }
 
-  /// Returns the object that contains a property's value, or `nil` if there is no value.
+  /// Returns the JSON object that contains a property's value, with the value's key, or `nil` if
+  /// there is no value.
   static func container(
     of field: ImportPlan.Field, in container: KeyedDecodingContainer<ImportKey>
   ) throws -> (KeyedDecodingContainer<ImportKey>, ImportKey)? {
@@ -199,7 +203,8 @@ struct ImportedRow {
     return field.otherKeys.isEmpty ? nil : try Self.container(of: field.otherKeys, in: container)
   }
 
-  /// Returns the object that contains the value at a key path, or `nil` if there is no value.
+  /// Returns the JSON object that contains the value at a key path, with the value's key, or `nil`
+  /// if there is no value.
   private static func container(
     of keys: [ImportKey], in container: KeyedDecodingContainer<ImportKey>
   ) throws -> (KeyedDecodingContainer<ImportKey>, ImportKey)? {
@@ -243,7 +248,7 @@ struct ImportedRow {
 }
 
 extension ImportedRow {
-  /// Returns the row's value for the unique attribute by which the row's object is found.
+  /// Returns the row's value for the unique attribute that identifies the object.
   ///
   /// - Throws: `DecodingError` if the row does not contain the value.
   func key(_ property: PropertyDescription) throws -> StoredValue {
@@ -266,8 +271,8 @@ extension ImportedRow {
     if let present { return present }
     throw missing(
       ImportKey(plan.uniqueProperties.first?.name ?? "a unique attribute"),
-      "The related object cannot be identified, because it has no value for a unique attribute. "
-        + "Add the value.")
+      "The related object cannot be identified, because it has no value for any unique attribute. "
+        + "Add a value.")
   }
 
   /// Returns the error for a related object that does not exist and cannot be created because its

@@ -2,9 +2,9 @@ import Foundation
 
 /// The result of an import.
 public struct ImportReport: Sendable {
-  /// The reason why an element was not imported.
+  /// An element that was not imported, and the reason for this.
   public struct Refusal: Sendable {
-    /// The position of the element.
+    /// The position of the element in the imported data, starting at 0.
     public let position: Int
     /// The path to the invalid value, such as `[3].properties.mag`.
     public let path: String
@@ -12,8 +12,7 @@ public struct ImportReport: Sendable {
     public let error: any Error
   }
 
-  // The following properties count elements, regardless of what a merge policy does with their
-  // objects.
+  // The following counts do not depend on what a merge policy does with the elements' objects.
 
   /// The number of elements that became new objects.
   public internal(set) var insertedCount = 0
@@ -30,7 +29,9 @@ public struct ImportReport: Sendable {
 
   private static let refusalLimit = 100
 
-  /// The element keys that do not correspond to a property, if the import reports such keys.
+  /// The keys in elements that do not correspond to any property.
+  ///
+  /// The set is empty unless the import reports such keys.
   package internal(set) var ignoredKeys: Set<String> = []
 
   /// The total number of elements.
@@ -62,7 +63,7 @@ extension ImportReport {
     }
   }
 
-  /// Returns the reason for an error, without the path to the value.
+  /// Returns a description of an error that does not include the path to the invalid value.
   static func reason(of error: any Error) -> String {
     if let error = error as? ObjectGraphError { return error.message }
     switch error as? DecodingError {

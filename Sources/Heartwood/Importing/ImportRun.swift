@@ -4,7 +4,7 @@ import Foundation
 struct ImportRun {
   private typealias Element = (position: Int, row: ImportedRow)
 
-  /// The effect of an element.
+  /// The effect that importing an element has on its object.
   private enum Outcome { case inserted, updated, unchanged }
 
   /// The positions of the elements that last set the properties of an object.
@@ -148,10 +148,11 @@ struct ImportRun {
 
   // MARK: Invalid elements
 
-  /// Applies the valid elements of a batch, refuses the others, and removes them from the batch.
+  /// Applies the valid elements of a batch, and refuses the invalid elements and removes them from
+  /// the batch.
   ///
-  /// - Returns: The effects of the elements, and the positions of the elements that have set the
-  ///   properties of each object.
+  /// - Returns: The effects of the valid elements, and the positions of the elements that have set
+  ///   the properties of each object.
   private mutating func applyValid(
     _ batch: inout [Element]
   ) throws -> (outcomes: [Outcome], claims: [ManagedObjectID: Claims]) {
@@ -238,9 +239,11 @@ struct ImportRun {
     return (object, isNew ? .inserted : isChanged ? .updated : .unchanged)
   }
 
-  /// Records every property that the row sets, even if the new object already has the same value.
+  /// Records an assignment to every property that the row sets, even if the new object already has
+  /// the same value.
   ///
-  /// The save may merge the object into a row that has other values.
+  /// Otherwise, if the save merged the object into an existing row, the row could keep a different
+  /// value.
   private func recordAssignments(_ row: ImportedRow, of object: ManagedObject) {
     for (property, _) in row.attributes { object.recordAssignment(of: property) }
     for (property, _) in row.targets { object.recordAssignment(of: property) }
@@ -294,7 +297,7 @@ struct ImportRun {
     }
   }
 
-  /// Sets a relationship.
+  /// Sets the targets of a relationship.
   ///
   /// - Returns: Whether the relationship's targets have changed.
   private func relate(
@@ -315,7 +318,7 @@ struct ImportRun {
 }
 
 extension ManagedObject {
-  /// Sets an attribute in the same way as its setter.
+  /// Sets the value of an attribute as its setter would.
   ///
   /// No observers are notified, because an import's context does not track observation.
   fileprivate func assign(_ value: StoredValue, _ property: PropertyDescription) throws {

@@ -94,8 +94,7 @@ package struct JSONElements {
       }
       let found = try value()
       try expect(":")
-      // Compare the key without decoding escape sequences, because exporters do not use them in
-      // keys.
+      // Compare the raw bytes of the key, because exporters do not write escape sequences in keys.
       if found.dropFirst().dropLast().elementsEqual(key.utf8) { return }
       _ = try skipSpace()
       _ = try value(isKept: false)
@@ -107,7 +106,7 @@ package struct JSONElements {
   private mutating func finish() throws {
     state = .ended
     guard keys.isEmpty else { return }
-    if try skipSpace() != nil { throw Self.invalid("Unexpected text after the array.") }
+    if try skipSpace() != nil { throw Self.invalid("There is unexpected text after the array.") }
   }
 
   // MARK: Bytes

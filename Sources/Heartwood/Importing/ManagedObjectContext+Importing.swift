@@ -50,7 +50,7 @@ extension ManagedObjectContext {
   ///   - type: The class of the objects.
   ///   - keyPath: An attribute that is unique on its own, not only in combination with other
   ///     attributes.
-  ///   - file: The URL of a file.
+  ///   - file: The URL of the file to import.
   ///   - options: The options.
   /// - Throws: The same errors as importing `Data`; any error from reading the file.
   @discardableResult
@@ -92,7 +92,7 @@ extension ManagedObjectContext {
 
   /// Imports JSON elements from single bytes that arrive asynchronously.
   ///
-  /// Importing chunks works in the same way but is faster.
+  /// Importing chunks of bytes has the same effect and is faster.
   @discardableResult
   public nonisolated(nonsending) func upsert<M: ManagedObject, Value: AttributeValue, Bytes>(
     _ type: M.Type = M.self, matching keyPath: KeyPath<M, Value>, from bytes: Bytes,

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A file that collects bytes and is removed when the `TemporaryFile` object is deallocated.
+/// A temporary file that collects bytes and is removed when this object is deallocated.
 final class TemporaryFile {
   private let url: URL
   private let handle: FileHandle

@@ -1,6 +1,7 @@
-/// Identifies keyspaces of the object graph by their contents after their names have been lost.
+/// The keyspaces of the object graph whose names have been lost, and which must be identified by
+/// their contents.
 ///
-/// A keyspace gets its name back only if exactly one name is possible for it.
+/// The name of a keyspace is restored only if exactly one name is possible for it.
 struct LostKeyspaces {
   private let store: Store
   var report: SalvageReport
@@ -56,7 +57,7 @@ struct LostKeyspaces {
 
   // MARK: Recognising keyspaces
 
-  /// Finds the keyspace of the model.
+  /// Identifies the keyspace of the model, and restores its name.
   mutating func findModel() throws {
     guard try store.snapshot().keyspace(StoredModel.keyspace) == nil else { return }
     for name in lostNames {
@@ -67,7 +68,7 @@ struct LostKeyspaces {
     }
   }
 
-  /// Finds the keyspaces of rows, lists and the history.
+  /// Identifies the keyspaces of rows, lists and the history, and restores their names.
   mutating func findOthers(_ stored: StoredModel, _ model: StoreModel) throws {
     var names = Set(try store.snapshot().keyspaceNames)
     var candidates: [String: [String]] = [:]

@@ -4,9 +4,10 @@ package struct ObjectQuery: Sendable {
   package var entity: String
   /// The condition, or `nil` for all objects.
   package var condition: String?
-  /// The input for a search of the text index, or `nil` for no search.
+  /// The user input to search for in the text index, or `nil` if the query does not search the
+  /// index.
   package var text: String?
-  /// The values by which the objects are sorted, most significant first.
+  /// The values by which the objects are sorted, beginning with the most significant one.
   package var order: [(path: String, isReversed: Bool)] = []
   package var limit: Int?
   package var offset = 0

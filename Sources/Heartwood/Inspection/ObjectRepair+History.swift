@@ -1,5 +1,5 @@
 extension ObjectRepair {
-  /// Removes the history up to and including the last transaction that may lack entries.
+  /// Removes the history up to and including the last transaction that may be incomplete.
   ///
   /// A consumer that has not read these transactions must fetch everything again, as after any
   /// deletion from the history.
@@ -28,13 +28,13 @@ extension ObjectRepair {
     }
   }
 
-  /// Returns the number of the last transaction that may lack entries.
+  /// Returns the number of the last transaction that may be incomplete.
   private static func lastIncomplete(
     _ salvaged: SalvageReport.Keyspace, _ next: Int64
   ) -> Int64 {
     var last: Int64 = 0
     for range in salvaged.missing {
-      // If the range has no upper end, even the newest transaction may lack entries.
+      // If the range has no upper end, even the newest transaction may be incomplete.
       guard let before = range.before,
         let (transaction, chunk) = before.span.bytes.integerPair
       else { return next - 1 }

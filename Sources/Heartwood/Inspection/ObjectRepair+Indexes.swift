@@ -6,7 +6,7 @@ extension ObjectRepair {
     let slots: [Int]
   }
 
-  /// Returns the parts of all indexes, keyed by index keyspace.
+  /// Returns a part for each index and each entity that the index covers, keyed by index keyspace.
   ///
   /// The stored model lists the indexes of each entity, including inherited indexes. The result
   /// therefore does not depend on the declarations.
@@ -35,7 +35,7 @@ extension ObjectRepair {
 
   /// Removes the older of two rows that have the same values in a unique index.
   ///
-  /// Such duplicates occur only if one of the rows comes from a leaf that may be stale.
+  /// Such duplicates occur only if one of the rows comes from a leaf page that may be out of date.
   func removeDuplicates() throws {
     for (name, parts) in parts().sorted(by: { $0.key < $1.key })
     where parts.contains(where: { $0.index.isUnique }) {

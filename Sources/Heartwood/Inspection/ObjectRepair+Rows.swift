@@ -1,5 +1,5 @@
 extension ObjectRepair {
-  /// Removes an entity's undecodable rows.
+  /// Removes an entity's rows that cannot be decoded.
   func removeUnreadableRows(_ storage: EntityStorage) throws {
     try store.write { transaction in
       let objects = try transaction.keyspace(storage.keyspace)
@@ -88,7 +88,7 @@ extension ObjectRepair {
   }
 
   /// The distance from the highest existing row ID to the next row ID, used if the stored next row
-  /// ID is lost.
+  /// ID is lost or too low.
   private static var skippedRowCount: Int64 { 1 << 24 }
 }
 

@@ -179,7 +179,7 @@ package final class ObjectRepair {
 
   /// Removes the derivations from the stored model.
   ///
-  /// All derived attributes are then computed when a program next opens the store with its own
+  /// All derived attributes are then recomputed when a program next opens the store with its own
   /// classes.
   private func forgetDerivedAttributes() {
     guard stored.entities.contains(where: { $0.derived != nil }) else { return }

@@ -189,8 +189,8 @@ struct StoredImport {
     else {
       throw ObjectGraphError(
         .unknownProperty,
-        "Objects cannot be looked up by \(entity.name).\(property.name). Use an attribute that is "
-          + "unique by itself and is not a decimal number.")
+        "Objects cannot be looked up by \(entity.name).\(property.name). Use an attribute that has "
+          + "its own unique constraint and is not a decimal number.")
     }
     let key = RowChanges.UniqueKey(index, [value])
     guard let owner = try run.changes.owner(index, [value], key, owners),
@@ -204,7 +204,7 @@ struct StoredImport {
     return change
   }
 
-  /// Throws an error if a new object lacks the value of a required attribute.
+  /// Throws an error if a new object has no value for a required attribute.
   private func requireValues(of change: RowChange, _ row: ImportedRow) throws {
     for property in change.storage.entity.columns where change.after[property.slot].isNull {
       guard case .attribute(_, isOptional: false) = property.kind,
@@ -274,9 +274,9 @@ struct StoredImport {
 
   // MARK: Relationships
 
-  /// Sets a relationship.
+  /// Sets the targets of a relationship.
   ///
-  /// - Returns: Whether the relationship's targets have changed.
+  /// - Returns: `true` if the targets have changed.
   private mutating func relate(
     _ change: RowChange, _ property: PropertyDescription, to targets: [ObjectNumber]
   ) throws -> Bool {

@@ -132,8 +132,8 @@ extension StoredObjects {
     guard !entity.isDerived(property) else {
       throw ObjectGraphError(
         .validation,
-        "\(entity.name).\(name) is derived from other values, so it cannot be set. Set its "
-          + "sources instead.")
+        "\(entity.name).\(name) is derived from other values, so it cannot be set. Set those "
+          + "values instead.")
     }
     return property
   }

@@ -111,10 +111,10 @@ extension StoredObjects {
     throw ObjectGraphError(
       .unknownProperty,
       names.isEmpty
-        ? "\(entity.name) has no attribute that is unique by itself, so elements cannot be matched "
-          + "with objects. Declare a Unique rule for one attribute."
-        : "\(name ?? "") is not an attribute of \(entity.name), or is not unique by itself. Use "
-          + "one of: \(names).")
+        ? "\(entity.name) has no attribute with its own unique constraint, so elements cannot be "
+          + "matched with objects. Declare a unique constraint on one attribute."
+        : "\(name ?? "") is not an attribute of \(entity.name), or does not have its own unique "
+          + "constraint. Use one of: \(names).")
   }
 }
 

@@ -1,10 +1,10 @@
 import Foundation
 
-/// Reads values from text.
+/// Conversions from text to stored values.
 extension StoredObjects {
   /// Returns the stored value that a string represents for a property.
   ///
-  /// `nil` represents the absence of a value.
+  /// A `nil` string represents the absence of a value.
   ///
   /// Dates are written in ISO 8601, bytes in base64, and `Codable` values in JSON. An object is
   /// represented by its ID, such as `Team/12`.

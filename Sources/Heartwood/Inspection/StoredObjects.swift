@@ -1,7 +1,6 @@
 package import Foundation
 
-/// The objects in one generation of a store, read using the model in the store instead of the
-/// program's classes.
+/// The objects in one generation of a store, read using the stored model instead of model classes.
 ///
 /// An instance must be used on one thread at a time.
 package final class StoredObjects {
@@ -14,7 +13,8 @@ package final class StoredObjects {
   private let context: ManagedObjectContext
   let view: StoreView
 
-  /// Reads the model of a generation.
+  /// Creates an instance for reading the objects in a generation, using the model in that
+  /// generation.
   ///
   /// - Throws: `unknownEntity` if the store contains no objects; `corrupt` if the store's model is
   ///   damaged.

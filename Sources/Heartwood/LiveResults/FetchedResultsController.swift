@@ -11,8 +11,8 @@ public import Observation
 /// for await change in controller.changes { … }
 /// ```
 ///
-/// On each access, the list equals the result of a fetch at that moment. ``results`` and `for quake
-/// in controller` capture the list at the time of the call. `controller[3]`,
+/// On each access, the list equals the result of a fetch at that moment. Reading ``results`` or
+/// starting a `for` loop over the controller captures the list at that moment. `controller[3]`,
 /// `controller.prefix(10)` and ``results`` load only the objects that they return.
 ///
 /// Updates examine only the objects that changed, unless the request depends on more than the
@@ -74,8 +74,8 @@ public final class FetchedResultsController<M: ManagedObject>: Observable {
       let query = try LiveQuery(fetchRequest, storeContext, section: sectionKeyPath)
       let feed = storeContext.resultsFeed
       let new = try feed.makeList(query)
-      // Capture the controller weakly, because it owns the list and may be released before a change
-      // is reported.
+      // Capture the controller weakly. It owns the list, so a strong capture would create a
+      // reference cycle.
       new.didChange = { [weak self] in self?.notifyObservers(of: $0) }
       let old = list
       if let old { self.feed?.remove(old) }
@@ -228,8 +228,8 @@ public final class FetchedResultsController<M: ManagedObject>: Observable {
 
   /// The closure that is called to notify tracked observers.
   ///
-  /// The closure must call its argument, which sends the notifications. It can do so within an
-  /// animation, for example.
+  /// The closure must call its argument, which sends the notifications. For example, the closure
+  /// can call its argument within an animation.
   package var updates: ((_ update: () -> Void) -> Void) = { update in update() }
 
   private func notifyObservers(of change: ResultsChange) {
@@ -245,10 +245,10 @@ public final class FetchedResultsController<M: ManagedObject>: Observable {
     }
   }
 
-  /// Records an access to the list for observation tracking, as reading the list would.
+  /// Records an access to the list for observation tracking, without reading the list.
   package func recordRead() { registrar.access(self, keyPath: \.fetchedObjects) }
 
-  /// Returns the list, after merging changes if automatic merging is on.
+  /// Returns the list, after merging changes into the context if automatic merging is on.
   private func currentList() -> LiveList? {
     recordRead()
     guard list != nil else { return nil }

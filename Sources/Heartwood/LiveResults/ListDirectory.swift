@@ -73,13 +73,13 @@ struct ListDirectory {
     }
   }
 
-  /// All lists of the entity.
+  /// All lists that can contain objects of the entity.
   let all: [LiveList]
   /// The lists to which any object may belong, because the directory cannot use their requirements.
   private let others: [LiveList]
   private let ranges: [Ranges]
 
-  /// The maximum number of lists for which evaluating all of them is faster than searching.
+  /// The number of lists up to which evaluating all lists is faster than searching the directory.
   private static let fewLists = 8
 
   init(_ lists: [LiveList]) {

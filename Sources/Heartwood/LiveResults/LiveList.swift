@@ -49,7 +49,7 @@ final class LiveList {
   private var isComplete = true
   /// The values of each object at the last fetch.
   ///
-  /// Values are kept only for a list in a child context, which is always refetched.
+  /// Values are recorded only for a list in a child context, which is always refetched.
   private var shown: [ObjectNumber: [StoredValue]] = [:]
   private var edits: [ObjectNumber: Edit] = [:]
   private var prepared: Update?

@@ -34,8 +34,8 @@ final class LiveQuery {
   /// order depends on more than the objects' stored values, or if the list belongs to a child
   /// context.
   let fetchesAgain: Bool
-  /// A Boolean value that indicates whether objects deleted in the context can affect the list
-  /// through relationships that omit them.
+  /// A Boolean value that indicates whether an unsaved deletion can affect the list, because the
+  /// relationships of other objects then omit the deleted object.
   let showsDeletions: Bool
   /// The slot of the property that ``ListDirectory`` uses to find the list, and the required ranges
   /// of the property's values.
@@ -45,7 +45,7 @@ final class LiveQuery {
   private var plan: FetchPlan
   private let makePlan: () throws -> FetchPlan
   private let renumbered: RenumberedObjects
-  /// The value of `renumbered.changeCount` when the plan was last updated or checked.
+  /// The value of `renumbered.changeCount` when the plan was last checked for renumbered objects.
   private var changeCount: Int
   /// A Boolean value that indicates whether the object numbers in the plan have changed since the
   /// list was fetched.
@@ -56,7 +56,7 @@ final class LiveQuery {
   /// The closure that applies the offset and the limit of the request to the entries.
   private let page: ([Entry]) -> [Entry]
 
-  /// Resolves the request of a list.
+  /// Creates the query of a list by resolving a fetch request.
   ///
   /// - Parameter section: The key by which objects are grouped before they are sorted.
   /// - Throws: `unknownEntity`, `unknownProperty` or `unsupportedPredicate`.
@@ -85,7 +85,7 @@ final class LiveQuery {
     page = { request.page(of: $0) }
     sort = plan.order == nil ? { try $0.sorted([M]($1), request) } : nil
     sectionTerm = try section.map { section in
-      // If the first descriptor sorts by the same property, use its direction.
+      // If the first sort descriptor sorts by the section property, it also orders the sections.
       let first = request.sortDescriptors.first
       return try plan.order?.terms.first
         ?? FetchOrder.Term(
@@ -183,11 +183,11 @@ final class LiveQuery {
 
   // MARK: Fetching
 
-  /// Returns the result of a fetch.
+  /// Fetches the entries of the list in order.
   ///
   /// - Throws: Any error from reading rows.
   func fetch(_ storeContext: ManagedObjectContext) throws -> Found {
-    // Return no objects if the store was removed.
+    // If the store was removed, the list must become empty, although a fetch would throw.
     guard !storeContext.model.isRemoved else { return Found(entries: []) }
     guard let order = plan.order, storeContext.parent == nil else {
       return try fetchObjects(storeContext)
@@ -202,8 +202,8 @@ final class LiveQuery {
     return Found(entries: entries, isComplete: maxKeptCount.map { entries.count < $0 } ?? true)
   }
 
-  /// Returns the result of a fetch that must create the objects because they are sorted in memory
-  /// or belong to a child context.
+  /// Fetches the entries of the list by creating all objects, which is necessary if the objects are
+  /// sorted in memory or belong to a child context.
   private func fetchObjects(_ storeContext: ManagedObjectContext) throws -> Found {
     var entries: [Entry] = []
     let candidates = try storeContext.candidates(plan, includesPendingChanges, .object)

@@ -160,7 +160,7 @@ struct ResultsEdits {
   ) -> (removed: [Placed], inserted: [Placed]) {
     var left = removed.filter { window.contains($0.position) }
     var entered = inserted.filter { window.contains($0.position) }
-    // The maximum distance by which insertions and removals could have shifted another entry.
+    // The greatest distance by which the insertions and removals can have moved any other entry.
     let reach = max(removed.count, inserted.count)
     for position in Self.edges(of: window, reach, count: oldCount) {
       guard let after = positionAfter(position), !window.contains(after) else { continue }

@@ -68,7 +68,7 @@ extension ResultsFeed {
   func newList(_ query: LiveQuery, _ view: StoreView) throws -> LiveList {
     let list = try LiveList(query, self)
     if storeContext.parent == nil {
-      // Search the smaller of the two collections.
+      // Iterate over the list or over the registered objects, whichever is the smaller collection.
       let candidates =
         list.count < storeContext.registered.count
         ? list.state.numbers.compactMap { registered($0) }

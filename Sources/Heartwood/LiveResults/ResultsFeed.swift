@@ -23,8 +23,8 @@ final class ResultsFeed: ContextFollower {
   ///
   /// The value is `nil` for a deleted object.
   private var shown: [ObjectNumber: [StoredValue]?] = [:]
-  /// The unchanged objects that the lists show without some related objects, because the context
-  /// has deleted the latter.
+  /// The unchanged objects that the lists show without the related objects that the context has
+  /// deleted.
   private var hidingNumbers: Set<ObjectNumber> = []
   /// The objects that changed since the last update.
   private var changed: Set<ManagedObject> = []
@@ -73,7 +73,7 @@ final class ResultsFeed: ContextFollower {
   /// This is the view that the existing lists show. If the new list showed a newer view, the next
   /// update would start there, and the existing lists would miss the changes in between.
   private func viewOfNewList() throws -> StoreView {
-    // If that view can no longer be read, use a newer one: the next update refetches all lists.
+    // If that view cannot be read any more, use a newer one. The next update refetches all lists.
     if !lists.isEmpty, let view = nextView ?? shownView, view.isCurrent { return view }
     return try rootView()
   }
@@ -183,10 +183,10 @@ final class ResultsFeed: ContextFollower {
     let recorded = changed
     do {
       update = try preparedUpdate(view)
-      // Keep changes made meanwhile: an object's `awakeFromFetch` may have changed other objects.
+      // Keep newer changes, because an object's `awakeFromFetch` may have changed other objects.
       changed = changed.count == update.changed.count ? [] : changed.subtracting(update.changed)
       try rereadMembers(among: update.numbers, view)
-      // A fault that cannot be loaded records an error instead of throwing it.
+      // Throw the error that a fault has recorded if it could not be loaded.
       try storeContext.requireReadable()
     } catch {
       changed.formUnion(recorded)
@@ -203,7 +203,7 @@ final class ResultsFeed: ContextFollower {
     if mustExamineAll { numbers.formUnion(shown.keys) }
     let difference = try rowDifference(to: view)
     if let difference { numbers.formUnion(difference) }
-    // As in a fetch, ignore an edit that equals the stored value (C-05).
+    // Discard edits that leave the stored value unchanged, as a fetch does (C-05).
     for number in numbers { _ = registered(number).map { storeContext.discardNoOpEdits(of: $0) } }
     let changed = changed
     let hiding = try objectsHidingDeletions(for: lists.map(\.query))

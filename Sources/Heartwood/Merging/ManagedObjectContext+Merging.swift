@@ -55,7 +55,7 @@ extension ManagedObjectContext {
     processPendingChanges()
   }
 
-  /// Merges the transactions since the last merge, if automatic merging is on.
+  /// Merges the transactions that were committed since the last merge, if automatic merging is on.
   func mergeAutomatically() throws {
     guard autoMerge != nil, parent == nil else { return }
     for storeContext in rootContext.storeContexts where !storeContext.model.isRemoved {
@@ -76,7 +76,8 @@ extension ManagedObjectContext {
     }
     // Set the position only after the merge, so that the context retries a failed merge.
     autoMerge = newest
-    // Advance even if the new transactions did not change any objects.
+    // Advance even if there were no transactions to merge, so that the pin moves to the newest
+    // generation.
     advance()
   }
 
@@ -111,7 +112,7 @@ extension ManagedObjectContext {
   ///
   /// - Complexity: Reads one row for each registered object that is not a fault.
   func refreshStale() {
-    // Ignore read errors. An object that cannot be read keeps its values.
+    // Ignore read errors, so that an object that cannot be read keeps its values.
     guard let view = try? currentView() else { return }
     for object in allRegistered() where !object.isFault && !object.hasChanges {
       try? refreshIfStale(object, view)
@@ -265,8 +266,8 @@ extension ManagedObjectContext {
     _ = try view.withRecord(object.number, storage) { record in
       try materialize(object.number, storage, record)
     }
-    // Discard the members, because they are stored separately and may have changed even if the row
-    // has not changed.
+    // Discard the loaded members, because members are stored separately and may have changed even
+    // if the row has not.
     forgetMembers(of: object, storage.entity)
   }
 

@@ -22,15 +22,15 @@ extension ManagedObjectContext {
     }
     try requireOwn(object)
     guard !object.isInserted, !object.isFault || object.changes?.isEmpty == false else { return }
-    // The object may have been marked as deleted because its row was missing. Unmark it, because
-    // the row may exist again.
+    // The object was marked as deleted because its row was missing. Remove this mark, because the
+    // row may exist again.
     if object.isInaccessible {
       if mergeChanges, object.changes?.isEmpty == false { return loadAgain(object) }
       deleted.remove(object)
       object.state.subtract([.updated, .deleted])
       return turnIntoFault(object)
     }
-    // Setting a property to its current value is not an edit.
+    // Discard edits that set a property to its stored value, so that they do not count as changes.
     if mergeChanges { _ = discardNoOpEdits(of: object) }
     let discardsChanges = !mergeChanges || object.changes?.isEmpty != false
     if discardsChanges, !object.isDeleted {
@@ -111,7 +111,8 @@ extension ManagedObjectContext {
 
   // MARK: Keeping changes
 
-  /// An unsaved change to a to-one relationship, kept while the object is reread.
+  /// An unsaved change to a to-one relationship, which is reapplied after the object has been
+  /// reread.
   private struct ChangedReference {
     let property: PropertyDescription
     /// The target in this context.
@@ -148,7 +149,7 @@ extension ManagedObjectContext {
       }
     }
     guard try fill() else {
-      // A fault stays unchanged until it has a row.
+      // Leave a fault unchanged, because there are no values with which to fill it.
       guard !object.isFault else { return }
       // If the row no longer exists, keep only the members that were added in this context.
       if parent == nil { forgetMembers(of: object, entity) }
@@ -172,7 +173,8 @@ extension ManagedObjectContext {
     return self.object(ObjectNumber(bits: bits)).map { .object($0) } ?? target
   }
 
-  /// Rereads the values of a changed object from its row or from the parent's object.
+  /// Rereads the values of a changed object from its row, or from the same object in the parent
+  /// context.
   ///
   /// These values become the new base of the object's unsaved changes.
   ///
@@ -290,7 +292,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Drops an edit to a relationship's members after another context has made the same edit.
+  /// Discards an edit to a relationship's members after another context has made the same edit.
   private func cancel(
     _ member: ManagedObject, _ owner: ManagedObject, _ property: PropertyDescription,
     _ change: (inout MemberChanges) -> Void

@@ -4,8 +4,9 @@ public enum DeleteRule: String, Hashable, Codable, Sendable {
   case nullify
   /// The related objects are also deleted.
   case cascade
-  /// The object cannot be deleted while it has related objects. Saving the deletion throws an
-  /// error.
+  /// The object cannot be deleted while it has related objects.
+  ///
+  /// Saving the deletion throws an error.
   case deny
   /// The related objects keep dangling references to the deleted object.
   case noAction

@@ -11,26 +11,28 @@ extension Derivation {
 }
 
 extension Derivation where Value: FixedWidthInteger {
-  /// The number of objects in a relationship.
+  /// Returns a derivation that counts the objects in a relationship.
   public static func count<Members: Collection>(_ members: KeyPath<Owner, Members>) -> Derivation {
     Self.members("count", members, nil, DerivationFormula.count(Value.self))
   }
 }
 
 extension Derivation where Value: Numeric {
-  /// The sum of an attribute over the objects in a relationship, or 0 if there are no values.
+  /// Returns a derivation that computes the sum of an attribute over the objects in a relationship.
   ///
-  /// Saving throws `validation` if the sum does not fit in the type of the derived attribute.
+  /// If there are no values, the sum is 0. Saving throws `validation` if the sum does not fit in
+  /// the type of the derived attribute.
   public static func sum<Members: Collection>(
     _ members: KeyPath<Owner, Members>, _ attribute: KeyPath<Members.Element, Value>
   ) -> Derivation {
     Self.members("sum", members, attribute, DerivationFormula.sum(Value.self))
   }
 
-  /// The sum of an attribute's non-`nil` values over the objects in a relationship, or 0 if there
-  /// are no values.
+  /// Returns a derivation that computes the sum of an attribute's non-`nil` values over the objects
+  /// in a relationship.
   ///
-  /// Saving throws `validation` if the sum does not fit in the type of the derived attribute.
+  /// If there are no values, the sum is 0. Saving throws `validation` if the sum does not fit in
+  /// the type of the derived attribute.
   public static func sum<Members: Collection>(
     _ members: KeyPath<Owner, Members>, _ attribute: KeyPath<Members.Element, Value?>
   ) -> Derivation {
@@ -39,32 +41,40 @@ extension Derivation where Value: Numeric {
 }
 
 extension Derivation {
-  /// The minimum value of an attribute among the objects in a relationship, or `nil` if there are
-  /// no values.
+  /// Returns a derivation that finds the minimum value of an attribute among the objects in a
+  /// relationship.
+  ///
+  /// If there are no values, the result is `nil`.
   public static func min<Members: Collection, Wrapped: AttributeValue & Comparable>(
     _ members: KeyPath<Owner, Members>, _ attribute: KeyPath<Members.Element, Wrapped>
   ) -> Derivation where Value == Wrapped? {
     Self.members("min", members, attribute, DerivationFormula.least(Wrapped.self))
   }
 
-  /// The minimum value of an attribute among the objects in a relationship, or `nil` if there are
-  /// no values.
+  /// Returns a derivation that finds the minimum value of an attribute among the objects in a
+  /// relationship.
+  ///
+  /// If there are no values, the result is `nil`.
   public static func min<Members: Collection, Wrapped: AttributeValue & Comparable>(
     _ members: KeyPath<Owner, Members>, _ attribute: KeyPath<Members.Element, Wrapped?>
   ) -> Derivation where Value == Wrapped? {
     Self.members("min", members, attribute, DerivationFormula.least(Wrapped.self))
   }
 
-  /// The maximum value of an attribute among the objects in a relationship, or `nil` if there are
-  /// no values.
+  /// Returns a derivation that finds the maximum value of an attribute among the objects in a
+  /// relationship.
+  ///
+  /// If there are no values, the result is `nil`.
   public static func max<Members: Collection, Wrapped: AttributeValue & Comparable>(
     _ members: KeyPath<Owner, Members>, _ attribute: KeyPath<Members.Element, Wrapped>
   ) -> Derivation where Value == Wrapped? {
     Self.members("max", members, attribute, DerivationFormula.greatest(Wrapped.self))
   }
 
-  /// The maximum value of an attribute among the objects in a relationship, or `nil` if there are
-  /// no values.
+  /// Returns a derivation that finds the maximum value of an attribute among the objects in a
+  /// relationship.
+  ///
+  /// If there are no values, the result is `nil`.
   public static func max<Members: Collection, Wrapped: AttributeValue & Comparable>(
     _ members: KeyPath<Owner, Members>, _ attribute: KeyPath<Members.Element, Wrapped?>
   ) -> Derivation where Value == Wrapped? {
@@ -73,15 +83,20 @@ extension Derivation {
 }
 
 extension Derivation where Value == Double? {
-  /// The mean of an attribute over the objects in a relationship, or `nil` if there are no values.
+  /// Returns a derivation that computes the mean of an attribute over the objects in a
+  /// relationship.
+  ///
+  /// If there are no values, the result is `nil`.
   public static func average<Members: Collection, Number: AttributeValue & Numeric>(
     _ members: KeyPath<Owner, Members>, _ attribute: KeyPath<Members.Element, Number>
   ) -> Derivation {
     Self.members("average", members, attribute, DerivationFormula.mean)
   }
 
-  /// The mean of an attribute's non-`nil` values over the objects in a relationship, or `nil` if
-  /// there are no values.
+  /// Returns a derivation that computes the mean of an attribute's non-`nil` values over the
+  /// objects in a relationship.
+  ///
+  /// If there are no values, the result is `nil`.
   public static func average<Members: Collection, Number: AttributeValue & Numeric>(
     _ members: KeyPath<Owner, Members>, _ attribute: KeyPath<Members.Element, Number?>
   ) -> Derivation {
@@ -116,8 +131,8 @@ extension DerivationFormula {
 
   /// Returns the values that can be compared.
   ///
-  /// The result excludes NaN, which does not equal itself, and values that this program cannot
-  /// decode.
+  /// The result excludes NaN, which has no defined order, and values that this version of the type
+  /// cannot decode.
   private static func comparable<Value: Comparable & AttributeValue>(
     _ values: [StoredValue], _: Value.Type
   ) throws -> [Value] {

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// Declares an attribute whose value is computed from other properties at each save.
+/// A rule that computes an attribute from other properties at each save.
 ///
 /// ```swift
 /// override class var entity: Entity {
@@ -11,14 +11,14 @@ public import Foundation
 /// }
 /// ```
 ///
-/// The computed value is visible after the save and replaces any value set by the program. The
-/// source must not itself be a derived attribute. If there is no source value, the save sets an
-/// optional attribute to `nil`, and any other attribute to its initial value.
+/// The computed value is visible after the save, and replaces any value that you have set. The
+/// source must not itself be a derived attribute. If there is no source value, the save sets the
+/// derived attribute to `nil` if it is optional, and to its initial value otherwise.
 public struct Derived: EntityRule {
   let attribute: AnyKeyPath
   let formula: DerivationFormula
 
-  /// Declares that `attribute` is computed by `derivation`.
+  /// Creates a rule that computes an attribute with the given derivation.
   public init<Owner, Value>(
     _ attribute: KeyPath<Owner, Value>, _ derivation: Derivation<Owner, Value>
   ) {
@@ -87,32 +87,32 @@ enum TextForm: String {
 }
 
 extension Derivation where Value == String {
-  /// The source string with case and diacritics folded, for searches that ignore case and
-  /// diacritics.
+  /// Returns a derivation that folds the case and diacritics of a string, for searches that ignore
+  /// case and diacritics.
   public static func canonical(_ source: KeyPath<Owner, String>) -> Derivation {
     text(.canonical, source)
   }
-  /// The source string in upper case.
+  /// Returns a derivation that converts a string to upper case.
   public static func uppercase(_ source: KeyPath<Owner, String>) -> Derivation {
     text(.uppercase, source)
   }
-  /// The source string in lower case.
+  /// Returns a derivation that converts a string to lower case.
   public static func lowercase(_ source: KeyPath<Owner, String>) -> Derivation {
     text(.lowercase, source)
   }
 }
 
 extension Derivation where Value == String? {
-  /// The source string with case and diacritics folded, for searches that ignore case and
-  /// diacritics.
+  /// Returns a derivation that folds the case and diacritics of a string, for searches that ignore
+  /// case and diacritics.
   public static func canonical(_ source: KeyPath<Owner, String?>) -> Derivation {
     text(.canonical, source)
   }
-  /// The source string in upper case.
+  /// Returns a derivation that converts a string to upper case.
   public static func uppercase(_ source: KeyPath<Owner, String?>) -> Derivation {
     text(.uppercase, source)
   }
-  /// The source string in lower case.
+  /// Returns a derivation that converts a string to lower case.
   public static func lowercase(_ source: KeyPath<Owner, String?>) -> Derivation {
     text(.lowercase, source)
   }
@@ -125,12 +125,12 @@ extension Derivation {
 }
 
 extension Derivation where Value == Date {
-  /// The time of the last save that inserted or updated the object.
+  /// A derivation whose value is the time of the last save that inserted or updated the object.
   public static var now: Derivation { time }
 }
 
 extension Derivation where Value == Date? {
-  /// The time of the last save that inserted or updated the object.
+  /// A derivation whose value is the time of the last save that inserted or updated the object.
   public static var now: Derivation { time }
 }
 
@@ -144,15 +144,18 @@ extension Derivation {
         compute: DerivationFormula.first))
   }
 
-  /// A copy of an attribute from the object at the other end of a relationship.
+  /// Returns a derivation that copies an attribute of the object at the other end of a
+  /// relationship.
   public static func copy<Destination>(
     of relationship: KeyPath<Owner, Destination?>, _ attribute: KeyPath<Destination, Value>
   ) -> Derivation {
     copy(of: relationship, attribute: attribute)
   }
 
-  /// A copy of an attribute from the object at the other end of a relationship, or `nil` if there
-  /// is no such object.
+  /// Returns a derivation that copies an attribute of the object at the other end of a
+  /// relationship.
+  ///
+  /// If there is no such object, the result is `nil`.
   public static func copy<Destination, Wrapped>(
     of relationship: KeyPath<Owner, Destination?>, _ attribute: KeyPath<Destination, Wrapped>
   ) -> Derivation where Value == Wrapped? {

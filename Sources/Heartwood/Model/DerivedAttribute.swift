@@ -1,4 +1,4 @@
-/// A derived attribute of a schema, with its sources resolved.
+/// A derived attribute in a schema, with the properties from which its value is computed.
 struct DerivedAttribute {
   let property: PropertyDescription
   let formula: DerivationFormula

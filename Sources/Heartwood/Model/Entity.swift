@@ -19,7 +19,7 @@ public struct Entity {
   public var renamedFrom: [String]
   var rules: [any EntityRule]
 
-  /// Creates the description of a class.
+  /// Creates the declaration of a class.
   ///
   /// - Parameters:
   ///   - name: The entity's name in the store, which must never change.
@@ -41,14 +41,14 @@ public struct Entity {
 /// ``Derived``.
 public protocol EntityRule {}
 
-/// Declares that no two objects of an entity may have the same combination of values in the given
-/// attributes.
+/// A unique constraint: no two objects of an entity may have the same combination of values in the
+/// given attributes.
 ///
 /// `nil` does not equal any value, not even another `nil`.
 public struct Unique: EntityRule {
   let attributes: [AnyKeyPath]
 
-  /// Declares the attributes whose combined values are unique.
+  /// Creates a unique constraint on the combined values of the given attributes.
   public init<Owner>(_ attributes: PartialKeyPath<Owner>...) { self.attributes = attributes }
 }
 
@@ -62,19 +62,19 @@ public enum AttributeRule: Sendable {
   case indexed
 }
 
-/// Declares an index over one or more attributes.
+/// An index over one or more attributes.
 ///
 /// The entries of the index are sorted by the first attribute, then by the next, and so on.
 public struct Index: EntityRule {
   let attributes: [AnyKeyPath]
 
-  /// Declares the attributes of the index.
+  /// Creates an index over the given attributes.
   public init<Owner>(_ attributes: PartialKeyPath<Owner>...) { self.attributes = attributes }
 }
 
-/// Declares a full-text index over one or more string attributes.
+/// A full-text index over one or more string attributes.
 ///
-/// A ``TextQuery`` looks up words in the index.
+/// Use a ``TextQuery`` to search the index.
 ///
 /// ```swift
 /// TextIndex(\Note.title, \Note.body, weights: [2, 1], tokenizer: .words(stemming: .english))
@@ -87,7 +87,7 @@ public struct TextIndex: EntityRule {
   let weights: [Double]
   let tokenizer: TextTokenizer
 
-  /// Declares the attributes of the index.
+  /// Creates an index over the given attributes.
   ///
   /// - Parameters:
   ///   - attributes: Up to 16 string attributes.
@@ -104,14 +104,14 @@ public struct TextIndex: EntityRule {
   }
 }
 
-/// Declares that two relationships are inverses of each other.
+/// A rule that makes two relationships inverses of each other.
 ///
 /// Use this rule if neither property wrapper declares the other relationship as its inverse.
 public struct Inverse: EntityRule {
   let relationship: AnyKeyPath
   let inverse: AnyKeyPath
 
-  /// Declares the two sides of a relationship.
+  /// Creates a rule that makes the given relationships inverses of each other.
   public init<Owner, Destination>(
     _ relationship: PartialKeyPath<Owner>, _ inverse: PartialKeyPath<Destination>
   ) {

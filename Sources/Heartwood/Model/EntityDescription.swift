@@ -26,7 +26,7 @@ final class EntityDescription: @unchecked Sendable {
   let hasVolatileDefaults: Bool
   /// The other side of each relationship, keyed by slot.
   var inverses: [Int: Inverse] = [:]
-  /// The unique constraints and indexes, inherited ones first.
+  /// The unique constraints and indexes, beginning with the inherited ones.
   var indexes: [IndexDescription] = [] {
     didSet { hasUniqueConstraints = indexes.contains(where: \.isUnique) }
   }
@@ -102,8 +102,7 @@ final class EntityDescription: @unchecked Sendable {
     composite(at: offset).map { properties[$0.slots] } ?? []
   }
 
-  /// Returns whether a composite attribute, or a composite element of such an attribute, has the
-  /// given name.
+  /// Returns whether the given name is the name of a composite attribute or of a composite element.
   func isComposite(_ name: String) -> Bool {
     !compositeNames.isEmpty && compositeNames.contains(name)
   }

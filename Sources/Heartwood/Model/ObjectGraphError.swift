@@ -1,11 +1,11 @@
 /// A failure in the object graph: in a model, an object or a save.
 ///
-/// A failure of the underlying store is a `StorageError`.
+/// A failure of the underlying store is reported as a `StorageError`.
 public struct ObjectGraphError: Error, Sendable {
   /// A kind of failure.
   ///
   /// The type is a struct rather than an enumeration, so that new kinds do not break `switch`
-  /// statements in programs.
+  /// statements in existing code.
   public struct Kind: Hashable, Sendable {
     let name: String
 
@@ -25,7 +25,7 @@ public struct ObjectGraphError: Error, Sendable {
     ///
     /// The message names the class and the property.
     public static let invalidModel = Kind(name: "invalidModel")
-    /// The store's model cannot be migrated to the program's model.
+    /// The store's model cannot be migrated to the model that your classes declare.
     public static let incompatibleSchema = Kind(name: "incompatibleSchema")
     /// An object was used in a context to which it does not belong.
     public static let foreignObject = Kind(name: "foreignObject")
@@ -73,9 +73,9 @@ public struct ObjectGraphError: Error, Sendable {
   /// The individual failures if there are several; otherwise, an empty array.
   public var failures: [ObjectGraphError] = []
 
-  /// The stored name of the class concerned, or `nil` if it is not known.
+  /// The stored name of the affected class, or `nil` if it is not known.
   public var entityName: String?
-  /// The name of the property concerned, or `nil` if it is not known.
+  /// The name of the affected property, or `nil` if it is not known.
   public var propertyName: String?
   /// The error that caused the failure, if any, such as an error that `validate` threw.
   public var underlyingError: (any Error)?
@@ -83,13 +83,13 @@ public struct ObjectGraphError: Error, Sendable {
   /// The objects and attributes involved, if the failure is a conflict over unique values.
   var uniqueConflict: UniqueConflict?
 
-  /// Creates an error.
+  /// Creates an error of the given kind.
   ///
   /// - Parameters:
   ///   - kind: The kind of failure.
   ///   - message: An explanation of what happened and what to do about it.
-  ///   - property: The name of the property concerned.
-  ///   - objectID: The ID of the object concerned. If `validate` throws the error, the save sets
+  ///   - property: The name of the affected property.
+  ///   - objectID: The ID of the affected object. If `validate` throws the error, the save sets
   ///     this ID.
   ///   - underlyingError: The underlying error.
   public init(

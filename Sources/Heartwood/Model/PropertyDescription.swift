@@ -1,6 +1,6 @@
 /// A stored property of an entity, as declared by the entity's class.
 final class PropertyDescription: Sendable {
-  /// The kind of a property and, for an attribute, the storage type.
+  /// The kind of a property, including the storage type of an attribute.
   enum Kind: Sendable {
     case attribute(StorageType, isOptional: Bool)
     case toOne

@@ -2,7 +2,7 @@
 ///
 /// - Note: The schema guarantees that each pointer points to an initialised wrapper of the type.
 protocol PropertyStorage: SendableMetatype {
-  /// The in-memory representation of the property, or `other` if none of the other cases applies.
+  /// The in-memory representation of the property, or `other` if no specific case applies.
   static var representation: PropertyRepresentation { get }
   static var kind: PropertyDescription.Kind { get }
   /// The destination class of a relationship, or `nil` if the property is not a relationship.
@@ -22,7 +22,7 @@ protocol PropertyStorage: SendableMetatype {
   /// An optional type is treated like the type that it wraps.
   static func isValue(of type: Any.Type) -> Bool
   /// A Boolean value that indicates whether the property is an attribute of a type that the library
-  /// supports directly, rather than of a type defined by the program.
+  /// supports directly, rather than of a custom type.
   static var isStandardType: Bool { get }
   /// All values of the attribute's type, in stored form, in the order defined by the type's `<`.
   ///

@@ -1,6 +1,6 @@
 import Foundation
 
-/// An attribute of an object: a property whose value is stored in the object's row.
+/// A property wrapper that declares an attribute, whose value is stored in the object's row.
 ///
 /// ```swift
 /// @Attribute var name: String = ""
@@ -52,7 +52,7 @@ public struct Attribute<Value: AttributeValue> {
   ///
   /// - Parameters:
   ///   - wrappedValue: The initial value.
-  ///   - rule: A rule for the values of the attribute.
+  ///   - rule: A rule that applies to the values of the attribute.
   ///   - otherRules: Additional rules.
   ///   - name: The attribute's name in the store. The default is the name of the property.
   ///   - renamedFrom: The attribute's stored names in earlier versions of the model.
@@ -88,8 +88,8 @@ public struct Attribute<Value: AttributeValue> {
   /// If the object is a fault, reading the attribute loads the object first.
   ///
   /// While a mutating method or an `inout` argument changes the attribute in place, reading the
-  /// attribute returns its previous value. If the attribute is a collection, reading it returns an
-  /// empty collection instead.
+  /// attribute returns the value before the change. If the attribute is a collection, reading it
+  /// returns an empty collection instead.
   ///
   /// The accessors are always inlined, so that the compiler can see the key path and access the
   /// property directly. Resolving the key path at run time would take a hundred times as long.
@@ -121,10 +121,10 @@ public struct Attribute<Value: AttributeValue> {
       if owner.hooks.contains(.writing) {
         owner.willWrite(at: ManagedObject.offset(of: storage, in: owner))
       }
-      // Move the value out of the property, so that a collection is changed without being copied
-      // and the property can be read during the change. `swap` would also work, but the compiler
-      // would then add an exclusivity check to every read of the property. In a fetch that reads
-      // all values, these checks would take a fifth of the time.
+      // Move the value out of the property, so that a collection is mutated without being copied,
+      // and code that runs during the mutation can still read the property. `swap` would also work,
+      // but would make the compiler add an exclusivity check to every read of the property. These
+      // checks would take a fifth of the time of a fetch that reads all values.
       var value = owner[keyPath: storage].stored
       if let placeholder = Value.placeholderWhileChanging {
         owner[keyPath: storage].stored = placeholder
@@ -254,7 +254,7 @@ extension ManagedObject {
 
   /// Prepares the object for a write to the property at the given offset.
   ///
-  /// - Returns: Whether the object belongs to a context.
+  /// - Returns: `true` if the object belongs to a context; otherwise, `false`.
   final func prepareToWrite(at offset: Int) -> Bool {
     if source == nil, number.bits == 0 {
       recordWrite(at: offset)
@@ -271,8 +271,8 @@ extension ManagedObject {
     if !changes.written.contains(offset) { changes.written.append(offset) }
   }
 
-  /// Records that an element of a new object's composite attribute was set, if the element differs
-  /// from its initial value.
+  /// Records that an element of a new object's composite attribute was set, unless the element
+  /// still has its initial value.
   final func recordAssignmentIfSet(_ property: PropertyDescription) {
     guard entityDescription?.hasUniqueConstraints == true, !property.isVolatile,
       (try? storedValue(property))?.isIdentical(to: property.initialValue) != true

@@ -4,7 +4,7 @@
 /// The layout includes properties without a wrapper. Such properties are not part of the model, and
 /// can have any type.
 enum ClassLayout {
-  /// A stored property of an object.
+  /// A stored property of a class or structure.
   struct Field {
     let label: String
     let type: Any.Type
@@ -44,8 +44,8 @@ enum ClassLayout {
   }
 }
 
-// `Mirror` uses the following runtime functions too. `Mirror` itself is unsuitable, because it does
-// not provide offsets, and because types can customise their mirrors.
+// The following runtime functions are those that `Mirror` uses. `Mirror` itself is unsuitable,
+// because it does not provide offsets, and because types can customise their mirrors.
 
 /// Details about a field, which the runtime reports along with the field's type and offset.
 private struct FieldDetails {

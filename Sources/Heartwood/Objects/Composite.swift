@@ -1,4 +1,5 @@
-/// A composite attribute of an object: a structure with a column for each of its stored properties.
+/// A property wrapper that declares a composite attribute: a structure that is stored with a column
+/// for each of its stored properties.
 ///
 /// ```swift
 /// @Composite var address = Address()
@@ -51,8 +52,9 @@ public struct Composite<Value: CompositeValue> {
   /// The attribute's value in an object.
   ///
   /// If the object is a fault, reading the attribute loads the object first. Setting an element to
-  /// its stored value or, in a new object, to its initial value is not considered a change. An
-  /// observer of one element is notified when any element changes.
+  /// its stored value is not considered a change. In a new object, setting an element to its
+  /// initial value is not considered a change either. An observer of one element is notified when
+  /// any element changes.
   @inlinable
   public static subscript<Owner: ManagedObject>(
     _enclosingInstance owner: Owner,

@@ -19,8 +19,8 @@ struct CompositeElement {
     guard !fields.isEmpty else {
       throw ObjectGraphError(
         .invalidModel,
-        "\(type) is not a structure with stored properties, so it cannot be a composite value. "
-          + "Change its declaration.")
+        "\(type) cannot be used as a composite value, because it is not a structure with stored "
+          + "properties. Declare it as a structure, and give it at least one stored property.")
     }
     let former = type.formerElementNames
     for name in former.keys where !fields.contains(where: { $0.label == name }) {
@@ -58,7 +58,7 @@ struct CompositeElement {
     _: Value.Type
   ) -> any PropertyStorage.Type { Attribute<Value>.self }
 
-  /// Returns this element of a nested value as an element of the enclosing structure.
+  /// Returns this element of a nested structure as an element of the enclosing structure.
   private func within(_ field: ClassLayout.Field, _ formerNames: [String]) -> CompositeElement {
     let separator = CompositeDescription.separator
     let paths = ([field.label] + formerNames).flatMap { name in

@@ -1,13 +1,14 @@
 extension EntityDescription {
-  /// Returns the initial values for a new object, as evaluated by creating an instance of the
-  /// class.
+  /// Returns the initial values of a new object, which are determined by creating an instance of
+  /// the class.
   ///
-  /// If the entity has no class, the values are those recorded in the store's model.
+  /// If the entity has no class, the method returns the initial values recorded in the store's
+  /// model.
   func declaredValues() throws -> [StoredValue] {
     try evaluating(properties.map(\.initialValue)) { $0.isAttribute }
   }
 
-  /// Returns the initial values for another new object.
+  /// Returns the initial values of another new object.
   ///
   /// Only those values that can differ between objects, such as `UUID()`, are evaluated again.
   ///

@@ -15,7 +15,8 @@ struct DerivationBuilder {
     }
     guard !entity.family.contains(where: { $0.derives(property.slot) }) else {
       throw Self.refusal(
-        entity, property, "The attribute is already derived. Remove one of its Derived rules.")
+        entity, property,
+        "The attribute is already derived. Remove one of its Derived declarations.")
     }
     let derived = try source(of: property, rule.formula, entity)
     for member in entity.family { member.derived.append(derived) }
@@ -110,7 +111,7 @@ extension EntityDescription {
   /// Returns whether the attribute in the given slot is derived.
   fileprivate func derives(_ slot: Int) -> Bool { derived.contains { $0.slot == slot } }
 
-  /// Returns whether this entity itself declares a derived attribute, rather than inheriting it.
+  /// Returns whether this entity declares a derived attribute itself instead of inheriting it.
   fileprivate func declares(_ property: PropertyDescription) -> Bool {
     !(superentity?.derives(property.slot) ?? false)
   }

@@ -66,7 +66,7 @@ enum HashRecorder {
   }
 }
 
-/// A view of an object set that looks up objects by address.
+/// A set of objects in which objects can be looked up by address.
 ///
 /// An object that ``HashRecorder`` has recorded may already have been deallocated, so the object
 /// itself must not be used. Looking up its address is safe.

@@ -1,18 +1,19 @@
-/// An attribute's stored value, kept while the attribute has a different value in memory.
+/// An attribute's stored value that an object keeps while the attribute has a different value in
+/// memory.
 ///
-/// An object keeps a value if the program cannot decode it or if `awakeFromFetch` has set the
-/// attribute. For example, a value that cannot be decoded may be an enumeration case that exists
-/// only in a later version of the program, or the JSON of a type that has changed. In memory, such
-/// an attribute is `nil` or has its default value.
+/// An object keeps a stored value if the program cannot decode it, or if `awakeFromFetch` has set
+/// the attribute. For example, a value that cannot be decoded may be an enumeration case that
+/// exists only in a later version of the program, or the JSON of a type that has changed. In
+/// memory, such an attribute is `nil` or has its default value.
 struct KeptValue {
   /// The value in the row, which is used for saving, predicates and comparisons.
   let stored: StoredValue
-  /// The value that the attribute has in memory until the program sets it.
+  /// The value that the attribute has in memory until it is set.
   let shown: StoredValue
 }
 
 extension ManagedObject {
-  /// The stored values of attributes that this program cannot decode, keyed by property name.
+  /// The stored values of attributes that your program cannot decode, keyed by property name.
   ///
   /// In memory, such an attribute is `nil` if it is optional; otherwise, it has its default value.
   /// The row keeps the stored value until the attribute is set. Reading this property loads the
@@ -60,16 +61,16 @@ extension ManagedObject {
     keptValues?[property.slot] = value
   }
 
-  /// Remembers the stored value of an attribute that `awakeFromFetch` is about to set.
+  /// Keeps the stored value of an attribute that `awakeFromFetch` is about to set.
   final func keepStoredValue(of property: PropertyDescription) {
     guard keptValues?[property.slot] == nil, let value = try? storedValue(property) else { return }
     keep(KeptValue(stored: value, shown: value), property)
   }
 
-  /// Updates the kept values after `awakeFromFetch` has returned.
+  /// Updates the object's kept stored values after `awakeFromFetch` has returned.
   ///
-  /// For each kept value, the method records the attribute's current value in memory. If the two
-  /// are equal, the kept value is discarded.
+  /// For each attribute with a kept stored value, the method records the attribute's current value
+  /// in memory. If the two values are equal, the stored value is no longer kept.
   final func updateKeptValues() {
     guard let keptValues, let entity = entityDescription else { return }
     for (slot, value) in keptValues {
@@ -89,8 +90,8 @@ extension ManagedObject {
     return (try? property.storage.value(at: memory + property.offset)) ?? .null
   }
 
-  /// Discards an attribute's kept value if the attribute's value in memory has changed since the
-  /// stored value was kept.
+  /// Discards the stored value kept for an attribute if the attribute's value in memory has changed
+  /// since the stored value was kept.
   final func discardKeptValueIfSet(of property: PropertyDescription) {
     guard let kept = keptValues?[property.slot],
       !shownValue(of: property).isIdentical(to: kept.shown)
@@ -98,22 +99,22 @@ extension ManagedObject {
     discardKeptValue(of: property)
   }
 
-  /// Discards the kept values of the attributes that were set while the object was not in a
+  /// Discards the stored values kept for attributes that were set while the object was not in a
   /// context.
   final func discardKeptValuesIfSet() {
     guard let keptValues, let entity = entityDescription else { return }
     for slot in keptValues.keys { discardKeptValueIfSet(of: entity.properties[slot]) }
   }
 
-  /// Discards an attribute's kept value, if any.
+  /// Discards the stored value that the object keeps for an attribute, if any.
   final func discardKeptValue(of property: PropertyDescription) {
     keptValues?[property.slot] = nil
     if keptValues?.isEmpty == true { keptValues = nil }
   }
 
-  /// Copies the kept value of a property from another object.
+  /// Copies the stored value that another object keeps for a property.
   ///
-  /// If the other object has no kept value for the property, this object's kept value is discarded.
+  /// If the other object keeps no such value, the value kept by this object is discarded.
   final func copyKeptValue(_ property: PropertyDescription, from other: ManagedObject) {
     if keptValues != nil { discardKeptValue(of: property) }
     if let value = other.keptValues?[property.slot] { keep(value, property) }
@@ -121,7 +122,7 @@ extension ManagedObject {
 }
 
 extension PropertyDescription {
-  /// The value that the attribute has in memory if its stored value cannot be decoded.
+  /// The value that the attribute has in memory when its stored value cannot be decoded.
   fileprivate var substitute: StoredValue {
     if case .attribute(_, isOptional: true) = kind { return .null }
     return initialValue

@@ -21,10 +21,10 @@ nonisolated open class ManagedObject: Hashable, Identifiable, Observable {
   /// The kinds of property access that require extra work.
   ///
   /// For most objects, this set is empty.
-  // Every property access reads some of the stored variables, so exclusivity checks are turned off
-  // for them to save time. Doing so is safe, because only the object's thread writes the variables,
-  // and no other code runs during an access. An object that is not in a context starts with
-  // `.writing`, because its insertion may depend on which properties were set.
+  // Every property access reads some of the variables below, so exclusivity checks are disabled for
+  // them to save time. This is safe, because only the object's thread writes the variables, and no
+  // other code runs during an access. A new object starts with `.writing`, because its insertion
+  // into a context may depend on which properties were set.
   @exclusivity(unchecked) @usableFromInline final var hooks: AccessHooks = .writing
   @exclusivity(unchecked) final var state: ObjectState = []
   @exclusivity(unchecked) final var number = ObjectNumber(bits: 0)
@@ -35,8 +35,8 @@ nonisolated open class ManagedObject: Hashable, Identifiable, Observable {
   /// is the number of its first frame. In a child context, `version` is the version that the
   /// parent's object had when this object was filled from it.
   @exclusivity(unchecked) final var version: UInt64 = 0
-  /// The value of `version` for an object whose row did not exist when the context tried to load
-  /// the object.
+  /// The value of `version` for an object whose row was missing when the context tried to load the
+  /// object.
   static let missingRowVersion = UInt64.max
   @exclusivity(unchecked) final var entityDescription: EntityDescription?
   /// The object's context, or `nil` if the object is not in a context.
@@ -49,7 +49,7 @@ nonisolated open class ManagedObject: Hashable, Identifiable, Observable {
   @exclusivity(unchecked) final var keptValues: [Int: KeptValue]?
   /// The object's index in the context's list of changed objects.
   ///
-  /// The index is meaningless if the object is not in that list.
+  /// The index is undefined if the object is not in that list.
   @exclusivity(unchecked) final var listPosition = 0
 
   /// Creates an object that does not yet belong to a context.
@@ -96,9 +96,9 @@ nonisolated open class ManagedObject: Hashable, Identifiable, Observable {
 
   // MARK: Callbacks
 
-  /// Called once, after the object has been inserted into its first context.
+  /// Called once, after the object has been inserted into a context for the first time.
   open func awakeFromInsert() {}
-  /// Called whenever the values of a fault have been loaded.
+  /// Called each time the values of a fault have been loaded.
   ///
   /// Setting an attribute of the object in this method is not considered a change. The row keeps
   /// the attribute's stored value until the attribute is set outside this method.
@@ -115,7 +115,7 @@ nonisolated open class ManagedObject: Hashable, Identifiable, Observable {
   open func willTurnIntoFault() {}
   /// Called after the object has become a fault.
   open func didTurnIntoFault() {}
-  /// Throws an error if the object must not be saved in its current state.
+  /// Throws an error if the object's current state is invalid and must not be saved.
   ///
   /// Each save calls this method on inserted and updated objects.
   open func validate() throws {}
@@ -138,9 +138,9 @@ struct AccessHooks: OptionSet, Sendable {
   @usableFromInline let rawValue: UInt8
   @usableFromInline init(rawValue: UInt8) { self.rawValue = rawValue }
 
-  /// A read must first load the object's values or record the property as read.
+  /// Reads must first load the object's values or record the property as read.
   @usableFromInline static let reading = AccessHooks(rawValue: 1)
-  /// A write must first notify the context.
+  /// Writes must first notify the context.
   @usableFromInline static let writing = AccessHooks(rawValue: 2)
   /// Reads and writes must be reported to observers.
   ///

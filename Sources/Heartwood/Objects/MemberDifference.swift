@@ -11,7 +11,8 @@
 struct MemberDifference {
   private(set) var removed: [ManagedObject] = []
   private(set) var added: [ManagedObject] = []
-  /// The position at which to insert the added members, in order, after all removals.
+  /// The position at which to insert the added members, in order, after all removals have been
+  /// applied.
   ///
   /// The position is `nil` if the list must also be reordered, or if sets were compared.
   private(set) var position: Int?
@@ -63,8 +64,9 @@ struct MemberDifference {
         case (true, true), (false, false): continue
         }
       }
-      // `added` is complete, because a set hashes every object that it inserts. `removed` is
-      // complete if the two together account for the change in the number of members.
+      // `added` is complete, because a set hashes every object that it inserts. If `added` and
+      // `removed` together account for the change in the number of members, `removed` is complete
+      // too.
       if new.count - old.count == added.count - removed.count { return }
     }
     added = new.filter { !old.contains($0) }

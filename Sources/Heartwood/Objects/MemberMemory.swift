@@ -1,7 +1,8 @@
-/// Methods that access the members of to-many relationships in an object's memory.
+/// Methods that access the members of an object's to-many relationships directly in the object's
+/// memory.
 ///
 /// Lists and sets of a ``ManagedObject`` subclass have the same memory layout as lists and sets of
-/// ``ManagedObject``. This code accesses the collection in place, because a conversion would
+/// ``ManagedObject``. The methods access each collection in place, because converting it would
 /// allocate a new collection.
 extension ManagedObject {
   /// Returns a pointer to the members of the ordered relationship at the given offset.

@@ -10,7 +10,7 @@ package struct MemberSet: Sequence {
   private var positions: [ObjectIdentifier: Int] = [:]
   package private(set) var count = 0
 
-  /// The maximum number of elements for which a linear search is used instead of `positions`.
+  /// The maximum number of elements that are searched linearly instead of through `positions`.
   private static let searchedCount = 8
 
   package init() {}
@@ -46,8 +46,8 @@ package struct MemberSet: Sequence {
     elements[position] = nil
     positions[ObjectIdentifier(object)] = nil
     count -= 1
-    // Keep at least half of the elements non-`nil`, so that iteration takes time linear in the
-    // number of objects. Compaction then takes amortised constant time per removal.
+    // Keep at least half of the elements non-`nil`, so that iteration takes time proportional to
+    // the number of objects. Compaction then takes amortised constant time per removal.
     if count * 2 < elements.count { compact() }
     return true
   }

@@ -9,7 +9,7 @@ extension ToMany {
   /// if note.$tags.count > 10 { note.$tags.remove(tag) }
   /// ```
   ///
-  /// All operations return the same results as operations on the loaded set.
+  /// All operations return the same results as the corresponding operations on the loaded set.
   ///
   /// - Complexity: If the members are not loaded, counting them reads the leaf pages that list
   ///   them. Finding, inserting or removing a member reads a few pages. The members are loaded only
@@ -33,8 +33,8 @@ extension ToMany {
 
     /// Adds a member to the relationship and updates the inverse.
     ///
-    /// If the member is not in a context, it is inserted into the owner's context, as with an
-    /// assignment to the property.
+    /// If the member is not in a context, it is inserted into the owner's context, as if it were
+    /// assigned to the property.
     ///
     /// - Returns: `false` if the relationship already contained the member.
     @discardableResult
@@ -58,7 +58,7 @@ extension OrderedToMany {
   /// album.$tracks.append(track)
   /// ```
   ///
-  /// All operations return the same results as operations on the loaded list.
+  /// All operations return the same results as the corresponding operations on the loaded list.
   ///
   /// - Complexity: If the members are not loaded, counting them reads the leaf pages that list
   ///   them. Appending or removing a member reads a few pages and, if the inverse is also ordered,
@@ -83,8 +83,8 @@ extension OrderedToMany {
 
     /// Appends a member to the relationship and updates the inverse.
     ///
-    /// If the member is not in a context, it is inserted into the owner's context, as with an
-    /// assignment to the property.
+    /// If the member is not in a context, it is inserted into the owner's context, as if it were
+    /// assigned to the property.
     ///
     /// - Returns: `false` if the relationship already contained the member.
     @discardableResult
@@ -98,7 +98,9 @@ extension OrderedToMany {
   }
 }
 
-/// The members of a to-many relationship, whether or not the owner is in a context.
+/// The member operations shared by ordered and unordered to-many relationships.
+///
+/// The owner need not be in a context.
 private struct UnloadedMembers {
   let owner: ManagedObject
   let offset: Int

@@ -7,8 +7,8 @@ final class ObjectChanges {
   var count = 0
   /// The members that were added to or removed from each to-many relationship, keyed by slot.
   var members: [Int: MemberChanges] = [:]
-  /// The older row state on which changes from a child context are based, or `nil` if all changes
-  /// are based on the object's current version.
+  /// The older state of the row on which changes from a child context are based, or `nil` if all
+  /// changes are based on the object's current version.
   var earlierState: EarlierState?
   /// The slots of the properties that were set in a new object.
   ///
@@ -31,7 +31,7 @@ final class ObjectChanges {
   /// The copies serve the same purpose as ``spareLists``.
   var spareSets: [Int: Set<ManagedObject>] = [:]
 
-  /// The ID space of an object that has left its context, or `nil` for any other object.
+  /// The ID space of the object if it has left its context; otherwise, `nil`.
   var space: ManagedObjectID.Space?
   /// A Boolean value that indicates whether the object was new when it left its context.
   ///
@@ -44,9 +44,9 @@ final class ObjectChanges {
   var isEmpty: Bool { originals.isEmpty && members.isEmpty }
 }
 
-/// A state of a row that is older than the one that the context has read.
+/// A state of a row that precedes the state that the context has read.
 ///
-/// A child context had read this older state when it changed the object.
+/// A child context had read this earlier state when it changed the object.
 struct EarlierState {
   /// The version of the row.
   var version: UInt64
@@ -63,10 +63,9 @@ struct MemberChanges {
   private(set) var removed = MemberSet()
   /// The members of an ordered relationship at the time they were read.
   ///
-  /// The base is set before the first change or, if the list is not loaded at that time, when the
-  /// list is loaded. Until then, and for new objects, the base is `nil`. Once the base is set, the
-  /// object's current list is also loaded, and comparing the base with the current list shows which
-  /// members were moved.
+  /// The base is set before the first change. If the list is not loaded at that time, the base is
+  /// set when the list is loaded. Until then, and for new objects, the base is `nil`. Once the base
+  /// is set, the current list is loaded too, and comparing the two shows which members were moved.
   var base: [ManagedObject]?
 
   init(base: [ManagedObject]? = nil) { self.base = base }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Fills objects of one class with values from records of one layout.
+/// A filler that sets the properties of one class's objects from records with one layout.
 ///
 /// Values that have the same representation in records and in memory are copied directly. Other
 /// values are converted through ``StoredValue``. Fields that are copied directly are represented by
@@ -33,7 +33,7 @@ final class ObjectFiller: Sendable {
   private let constants: [StoredValue]
   private let properties: [PropertyDescription?]
 
-  /// Creates a filler for a layout.
+  /// Creates a filler for records with the given layout.
   ///
   /// - Parameters:
   ///   - properties: The property of each field, or `nil` if the class no longer has the property.
@@ -94,8 +94,8 @@ final class ObjectFiller: Sendable {
         try fillHole(word.field, object)
         continue
       }
-      // Copy the eight bytes. The wrapper consists of a single `Int64` or `Double`, whose bytes are
-      // the same in memory and in the record.
+      // Copy the eight bytes directly. The wrapper consists of a single `Int64` or `Double`, which
+      // has the same bytes in memory as in the record.
       (memory + word.target).storeBytes(of: view.word(at: word.source), as: UInt64.self)
     }
     for field in typed {

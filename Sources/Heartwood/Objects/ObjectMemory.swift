@@ -1,6 +1,6 @@
 import Foundation
 
-/// Access to properties through their offsets in an object's memory.
+/// Methods that access properties through their offsets in an object's memory.
 ///
 /// Filling an object through raw pointers is fifty times as fast as through key paths. The schema
 /// obtains the offset of each property from the Swift runtime.
@@ -10,7 +10,8 @@ extension ManagedObject {
 
   /// Returns the stored representation of an attribute's value.
   ///
-  /// If the object has a kept value for the attribute, the method returns the kept value.
+  /// If the object keeps a stored value that differs from the attribute's value in memory, the
+  /// method returns the stored value.
   final func storedValue(_ property: PropertyDescription) throws -> StoredValue {
     if let value = simpleValue(property.memoryField) { return value }
     defer { withExtendedLifetime(self) {} }

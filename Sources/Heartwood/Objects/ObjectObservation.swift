@@ -7,7 +7,7 @@ enum ObservedValue {
   /// The members of a to-many relationship, sorted by number unless the relationship is ordered.
   case members([ObjectNumber], isOrdered: Bool)
 
-  /// Returns whether a later value is the same as this value.
+  /// Returns whether a value that was read later is the same as this value.
   ///
   /// - Parameter resolved: A closure that returns the current number of an object, given the number
   ///   that the object had when this value was read.
@@ -66,7 +66,7 @@ final class ObjectObservation {
 
 /// The key paths that represent properties in observations.
 ///
-/// The paths are made from slots, because the program's key paths are not available where
+/// The key paths are made from slots, because the key paths that the program uses are unknown where
 /// properties are read.
 private enum ObservedProperties {
   typealias Path = any KeyPath<ManagedObject, Int> & Sendable
@@ -82,7 +82,7 @@ private enum ObservedProperties {
 }
 
 extension ManagedObject {
-  /// Returns the slot itself.
+  /// The slot itself.
   ///
   /// A key path to this subscript represents the property in observations.
   fileprivate subscript(observed slot: Int) -> Int { slot }

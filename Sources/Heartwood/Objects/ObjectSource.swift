@@ -33,9 +33,10 @@ protocol ObjectSource: AnyObject {
   func relate(
     _ object: ManagedObject, _ property: PropertyDescription, to members: Set<ManagedObject>,
     hashed: [ObjectIdentifier]?)
-  /// Returns the number of members in a to-many relationship, without loading them if possible.
+  /// Returns the number of members in a to-many relationship, loading them only if necessary.
   func memberCount(of object: ManagedObject, _ property: PropertyDescription) -> Int
-  /// Returns whether an object is a member, without loading the members if possible.
+  /// Returns whether an object is a member of a to-many relationship, loading the members only if
+  /// necessary.
   func hasMember(
     _ member: ManagedObject, in object: ManagedObject, _ property: PropertyDescription
   ) -> Bool

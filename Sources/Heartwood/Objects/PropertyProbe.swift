@@ -88,8 +88,8 @@ final class PropertyProbe: ObjectSource {
     object.hooks = [.reading, .writing]
     object.source = self
     prototypes.append(object)
-    // Set the number and the ID space too, because the object's ID is computed from these
-    // properties, and the key path may read the ID.
+    // Set the number and the ID space too. The key path may read the object's ID, which is computed
+    // from these properties.
     object.number = ObjectNumber(bits: Int64(prototypes.count))
     object.changes = ObjectChanges()
     object.changes?.space = space
@@ -162,8 +162,8 @@ extension PropertyDescription {
   /// Sample values for testing whether a key path transforms the attribute's value.
   ///
   /// Only common values are used, because the getter of a computed property may trap if it is
-  /// called with an unusual value. For the same reason, there are no samples for types defined by
-  /// the program.
+  /// called with an unusual value. For the same reason, there are no samples for types that the
+  /// program itself defines.
   fileprivate var samples: [StoredValue] {
     guard case .attribute(let type, let isOptional) = kind, storage.isStandardType else {
       return []

@@ -6,8 +6,8 @@ import Synchronization
 /// let schema = Schema(Person.self, Car.self)
 /// ```
 ///
-/// Superclasses and the destinations of relationships are included automatically, so they need not
-/// be listed. If the classes contain errors, creating a container with the schema throws these
+/// Superclasses and the destinations of relationships are included automatically, so you need not
+/// list them. If the classes contain errors, creating a container with the schema throws these
 /// errors.
 ///
 /// Opening a store that was written with an earlier version of the model migrates the store. If the
@@ -32,8 +32,8 @@ public struct Schema: Sendable {
   ///
   /// - Parameters:
   ///   - version: The version of the model.
-  ///   - removing: The stored names of entities to remove. These entities no longer have a class.
-  ///     Names that do not occur in a store are ignored.
+  ///   - removing: The stored names of the entities to remove, which no longer have a class. Names
+  ///     that do not occur in a store are ignored.
   ///   - types: The classes of the model.
   public init(
     version: Int = 1, removing: Set<String> = [], _ types: ManagedObject.Type...
@@ -118,7 +118,7 @@ public struct Schema: Sendable {
     func requiredEntity(of type: AnyClass) throws(ObjectGraphError) -> EntityDescription {
       if let entity = entity(of: type) { return entity }
       throw ObjectGraphError(
-        .unknownEntity, "\(type) is not part of the model. Pass the class to the Schema.")
+        .unknownEntity, "\(type) is not part of the model. Add the class to the schema.")
     }
 
     /// Returns the properties in a key path, in order.
@@ -131,7 +131,7 @@ public struct Schema: Sendable {
         throw ObjectGraphError(
           .unknownProperty,
           "\(keyPath.phrase) does not refer to a stored property of the model. Declare the "
-            + "property with a wrapper such as @Attribute, or pass its class to the Schema. Inside "
+            + "property with a wrapper such as @Attribute, or add its class to the schema. Inside "
             + "a composite value, the key path must end at a stored property.")
       }
       paths.withLock { $0[key] = path }
@@ -153,7 +153,8 @@ public struct Schema: Sendable {
         throw ObjectGraphError(
           .unknownProperty,
           "A key path for \(entity.name) must consist of a single property that \(entity.name) "
-            + "declares or inherits, but this key path consists of \(names). Use another key path.")
+            + "declares or inherits, but this key path consists of \(names). Use a key path with a "
+            + "single property.")
       }
       return entity.properties[path[0].property.slot]
     }

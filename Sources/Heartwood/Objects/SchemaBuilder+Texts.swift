@@ -17,11 +17,13 @@ extension SchemaBuilder {
     _ rule: TextIndex, of entity: EntityDescription, _ content: Schema.Content
   ) throws(ObjectGraphError) -> TextIndexDescription {
     guard !entity.family.contains(where: { $0.textIndex != nil }) else {
-      throw refusal("An entity can have only one text index. Remove the other TextIndex rules.")
+      throw refusal(
+        "An entity can have only one text index. Remove the other TextIndex declarations.")
     }
     guard (1...TextIndexDescription.maxAttributeCount).contains(rule.attributes.count) else {
       throw refusal(
-        "A text index must cover 1 to \(TextIndexDescription.maxAttributeCount) attributes.")
+        "A text index must cover 1 to \(TextIndexDescription.maxAttributeCount) attributes, but "
+          + "this text index covers \(rule.attributes.count). Change the list of attributes.")
     }
     var slots: [Int] = []
     for keyPath in rule.attributes {
@@ -29,7 +31,7 @@ extension SchemaBuilder {
       guard case .attribute(.string, _) = property.kind, !slots.contains(property.slot) else {
         throw refusal(
           "\(property.name) is not a string attribute, or is listed twice. List only string "
-            + "attributes, and each only once.")
+            + "attributes, and list each attribute only once.")
       }
       slots.append(property.slot)
     }
@@ -39,7 +41,7 @@ extension SchemaBuilder {
     guard rule.tokenizer.hasValidName else {
       throw refusal(
         "The name of a custom tokenizer must consist of 1 to 64 letters, digits and hyphens. "
-          + "Choose another name.")
+          + "Choose a different name.")
     }
     let weights = rule.weights.isEmpty ? slots.map { _ in 1 } : rule.weights
     return TextIndexDescription(

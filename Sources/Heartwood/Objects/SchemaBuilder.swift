@@ -145,7 +145,8 @@ struct SchemaBuilder {
       isVolatile: values.contains { !$0.isIdentical(to: values[0]) } || isNow(values[0]))
   }
 
-  /// The number of additional objects to create in order to determine which default values vary.
+  /// The number of additional objects that are created to find out which default values differ
+  /// between objects.
   ///
   /// A single additional object is not enough, because random choices from a few values may
   /// coincide.
@@ -170,8 +171,8 @@ struct SchemaBuilder {
 
   /// Returns whether a value is a date that is close to the current time.
   ///
-  /// The check is needed for default values such as `Date()`. They vary, but objects created in
-  /// quick succession may get the same date if the clock is coarse.
+  /// The check is needed for default values such as `Date()`, which differ between objects. Objects
+  /// created in quick succession may get the same date if the clock is coarse.
   private func isNow(_ value: StoredValue) -> Bool {
     guard case .date = value, let date = try? Date(storedValue: value) else { return false }
     return abs(date.timeIntervalSinceNow) < 60
@@ -207,7 +208,7 @@ struct SchemaBuilder {
       do {
         link(entity, try content.property(rule.relationship, of: entity), rule.inverse, content)
       } catch {
-        fail("An Inverse rule of \(entity.name) is invalid. \(error.message)")
+        fail("An Inverse declaration of \(entity.name) is invalid. \(error.message)")
       }
     }
   }
@@ -260,7 +261,7 @@ struct SchemaBuilder {
         do {
           try builder.derive(rule, of: entity)
         } catch {
-          fail("A Derived rule of \(entity.name) is invalid. \(error.message)")
+          fail("A Derived declaration of \(entity.name) is invalid. \(error.message)")
         }
       }
     }
@@ -303,7 +304,9 @@ struct SchemaBuilder {
         add(slots, isUnique, at: position, to: entity)
         position += 1
       } catch {
-        fail("A rule of \(entity.name).\(property.name) is invalid. \(error.message)")
+        fail(
+          "The index or unique constraint of \(entity.name).\(property.name) is invalid. "
+            + "\(error.message)")
       }
     }
     for slot in DerivationBuilder(content: content).unlistedReferences(of: entity) {
@@ -335,6 +338,7 @@ extension PropertyDescription {
     }
     throw ObjectGraphError(
       .invalidModel,
-      "\(name) cannot be indexed, because indexes do not support its type. Remove the rule.")
+      "\(name) cannot be indexed, because indexes do not support its type. Remove the index or "
+        + "unique constraint.")
   }
 }

@@ -124,7 +124,8 @@ extension ToMany: PropertyStorage {
 extension ManagedObject {
   /// Loads the members of the to-many relationship at the given offset.
   ///
-  /// - Parameter areRead: `true` if the caller reads the members rather than only mutating them.
+  /// - Parameter areRead: `true` if the caller reads the members, or `false` if it only mutates
+  ///   them.
   final func loadMembers(at offset: Int, areRead: Bool = true) {
     if state.contains(.prototype) { return PropertyProbe.recordRead(of: self, offset) }
     guard let source, let property = entityDescription?.property(at: offset) else { return }
@@ -192,7 +193,7 @@ extension ManagedObject {
     source.relate(self, property, to: members, hashed: hashed)
   }
 
-  /// Returns the only stored property of a set: the storage of its elements.
+  /// Returns the storage of a set's elements, which is the set's only stored property.
   private static func storage(of members: Set<ManagedObject>) -> AnyObject {
     unsafeBitCast(members, to: AnyObject.self)
   }

@@ -1,4 +1,4 @@
-/// A property that is not stored.
+/// A property wrapper that declares a property whose value exists only in memory.
 ///
 /// The property is reset to its initial value when the object becomes a fault.
 @propertyWrapper

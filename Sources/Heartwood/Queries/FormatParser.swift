@@ -10,7 +10,7 @@ struct FormatParser {
   /// The numbers of the variables declared by the enclosing subqueries, keyed by variable name.
   private var variables: [String: Int] = [:]
   private var lastVariable = 0
-  /// The current nesting depth.
+  /// The nesting depth of the expression that is being parsed.
   private var depth = 0
 
   /// The maximum nesting depth, and also the maximum number of operators in a calculation.
@@ -375,7 +375,7 @@ struct FormatParser {
   }
 }
 
-/// A component of a path.
+/// A component of a path: a property or an aggregate.
 enum FormatStep {
   case property(String)
   case summary(Summary)

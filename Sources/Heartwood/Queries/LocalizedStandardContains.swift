@@ -1,8 +1,7 @@
 public import Foundation
 
-// In a `#Predicate`, `localizedStandardContains` ignores case and diacritics, as `CONTAINS[cd]`
-// does in a format string. On Linux, Foundation provides the function, but not the corresponding
-// predicate node.
+// On Linux, Foundation has no predicate node for `localizedStandardContains`, so this file defines
+// one. The node ignores case and diacritics, as `CONTAINS[cd]` does in a format string.
 
 #if !canImport(Darwin)
   extension PredicateExpressions {

@@ -10,7 +10,7 @@ final class PredicateTranslation {
   let schema: Schema.Content
   private var variables: [PredicateExpressions.VariableID: QueryExpression] = [:]
   private var lastVariable = 0
-  /// The current nesting depth.
+  /// The nesting depth of the node that is being translated.
   private var depth = 0
 
   private init(_ schema: Schema.Content) { self.schema = schema }
@@ -102,8 +102,8 @@ final class PredicateTranslation {
     guard let known = variables[key] else {
       throw ObjectGraphError(
         .unsupportedPredicate,
-        "A predicate uses a variable that it does not declare. Use only the parameters of its "
-          + "closures.")
+        "A predicate uses a variable that the predicate does not declare. Use only the parameters "
+          + "of the predicate's closures.")
     }
     return known
   }
@@ -132,7 +132,7 @@ final class PredicateTranslation {
 
   func property(_ keyPath: AnyKeyPath, of root: Any) throws -> QueryExpression {
     let rootType = Swift.type(of: keyPath).rootType
-    // Check for a composite type last, because casting to a protocol is slow.
+    // Check for an object type first, because casting to the protocol `CompositeValue` is slow.
     let isOfObject = rootType is ManagedObject.Type
     // Translate a key path from a composite attribute to one of its elements.
     if !isOfObject, rootType is any CompositeValue.Type, let node = root as? any PathNode,
@@ -165,28 +165,28 @@ final class PredicateTranslation {
     guard let type = type as? ManagedObject.Type else {
       throw ObjectGraphError(
         .unsupportedPredicate,
-        "A predicate casts an object to \(type), which is not a subclass of ManagedObject. Cast it "
-          + "to a class of the model.")
+        "A predicate casts an object to \(type), which is not a subclass of ManagedObject. Cast "
+          + "the object to a class that is part of the schema.")
     }
     return try schema.requiredEntity(of: type)
   }
 }
 
-/// A node type that can be translated.
+/// A type of predicate node that can be translated into a query expression.
 protocol TranslatableNode {
   func translated(by translation: PredicateTranslation) throws -> QueryExpression
 }
 
-/// A conjunction or a disjunction.
+/// A predicate node that represents a conjunction or a disjunction.
 protocol PairNode {
   var first: Any { get }
   var second: Any { get }
 }
 
-/// A conjunction.
+/// A predicate node that represents a conjunction.
 protocol ConjunctionNode: PairNode {}
 
-/// A disjunction.
+/// A predicate node that represents a disjunction.
 protocol DisjunctionNode: PairNode {}
 
 extension PredicateExpressions.Conjunction: ConjunctionNode {
@@ -199,7 +199,7 @@ extension PredicateExpressions.Disjunction: DisjunctionNode {
   var second: Any { rhs }
 }
 
-/// A range whose bounds are expression nodes.
+/// A predicate node that represents a range whose bounds are other nodes.
 protocol RangeNode {
   var lowerNode: Any { get }
   var upperNode: Any { get }
@@ -218,7 +218,7 @@ extension PredicateExpressions.Range: RangeNode {
   var isClosed: Bool { false }
 }
 
-/// A constant in a predicate.
+/// A predicate node that represents a constant.
 protocol ValueNode {
   var constant: Any { get }
 }

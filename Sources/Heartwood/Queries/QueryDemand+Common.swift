@@ -1,5 +1,5 @@
 extension QueryDemand {
-  /// The maximum number of subjects to examine for common demands.
+  /// The maximum number of subjects that are examined to find common demands.
   private static let maxSubjectCount = 8
 
   /// Returns the demands implied by a disjunction of conditions.

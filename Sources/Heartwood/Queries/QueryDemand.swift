@@ -156,12 +156,12 @@ extension StoredValue {
 
   /// The next greater value of the same type.
   ///
-  /// - Precondition: The value comes from an exact, strict range.
+  /// - Precondition: The value is a bound of a demand that is both exact and strict.
   var successor: StoredValue { neighbour({ $0 + 1 }, { $0.nextUp }) }
 
   /// The next smaller value of the same type.
   ///
-  /// - Precondition: The value comes from an exact, strict range.
+  /// - Precondition: The value is a bound of a demand that is both exact and strict.
   var predecessor: StoredValue { neighbour({ $0 - 1 }, { $0.nextDown }) }
 
   private func neighbour(
@@ -175,7 +175,7 @@ extension StoredValue {
     }
   }
 
-  /// The greatest value of the type, apart from NaN, or `nil` if the type has no NaN.
+  /// Positive infinity in the value's type, or `nil` if the type does not include infinity.
   var infinity: StoredValue? {
     switch self {
     case .double: .double(.infinity)

@@ -1,4 +1,4 @@
-/// Resolves operations on collections.
+/// Methods that resolve operations on collections.
 extension QueryResolver {
   /// Returns the type of a collection's elements, and a function that reads the elements.
   func elements(_ collection: QueryTerm) throws -> (QueryTerm.Values, QueryType) {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Resolves comparisons and arithmetic.
+/// Methods that resolve comparisons and arithmetic operations.
 extension QueryResolver {
   func compare(
     _ first: QueryTerm, _ comparison: QueryComparison, _ second: QueryTerm,
@@ -133,7 +133,7 @@ extension QueryResolver {
     }
     if let constants = collection.constants {
       let value = try folded(element, options)
-      // Use hashing only if equal values have the same representation.
+      // Use the set only if equal values have the same representation, and thus the same hash.
       let fitted = constants.map { $0.fitted(to: element.type).folded(options) }
       let isAlike = fitted.allSatisfy(\.isHashedAsCompared) && !element.type.isFloating
       let set = Set(fitted)
@@ -196,7 +196,8 @@ extension QueryResolver {
   }
 
   func negation(_ term: QueryTerm) throws -> QueryTerm {
-    // Subtract floating-point numbers from -0.0, because 0.0 - 0.0 is 0.0 rather than -0.0.
+    // Negate floating-point numbers by subtracting them from -0.0. If 0.0 were subtracted from 0.0,
+    // the result would be 0.0 instead of -0.0.
     let zero =
       term.type.isFloating
       ? QueryTerm(constant: .double(-0.0), term.type) : QueryTerm(constant: .integer(0), .integer)

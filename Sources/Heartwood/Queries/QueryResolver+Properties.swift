@@ -1,4 +1,4 @@
-/// Resolution of property names and key paths.
+/// Methods that resolve property names and key paths.
 extension QueryResolver {
   /// Resolves a property path that consists of names.
   ///

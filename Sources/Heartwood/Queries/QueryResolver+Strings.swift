@@ -1,4 +1,4 @@
-/// Resolves operations on strings.
+/// Methods that resolve operations on strings.
 extension QueryResolver {
   func text(
     _ subject: QueryTerm, _ test: StringOperator, _ pattern: QueryTerm, _ options: StringDifferences
@@ -92,7 +92,10 @@ extension QueryResolver {
 }
 
 extension StringOperator {
-  /// Returns whether a string passes the test for `wanted`.
+  /// Returns whether `text` contains, begins with, ends with or is like `wanted`, depending on the
+  /// operator.
+  ///
+  /// The method does not evaluate regular expressions. For these operators, the result is `false`.
   func holds(_ text: String, _ wanted: String) -> Bool {
     switch self {
     // Compare strings character by character, so that a match never begins or ends within a

@@ -13,7 +13,7 @@ final class QueryResolver {
   let space: ManagedObjectID.Space
   private let entity: EntityDescription
   private let renumbered: RenumberedObjects
-  /// The current nesting depth.
+  /// The nesting depth of the expression that is being resolved.
   private var depth = 0
   /// The model if the predicate can contain strings in place of dates, UUIDs and objects;
   /// otherwise, `nil`.

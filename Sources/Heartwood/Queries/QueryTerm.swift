@@ -75,10 +75,9 @@ struct QueryTerm {
 }
 
 extension QueryTerm {
-  /// Converts this term, if it is a constant, to the type of `other`.
+  /// Converts a constant term to the type of the term with which it is compared.
   ///
-  /// `other` is the other operand of the comparison.
-  ///
+  /// - Parameter other: The term with which this term is compared.
   /// - Returns: The converted term. The term is returned unchanged if it is not a constant, if
   ///   `other` is also a constant, or if the type of `other` cannot represent the constant.
   func fitted(to other: QueryTerm) -> QueryTerm {
@@ -90,7 +89,7 @@ extension QueryTerm {
 }
 
 extension StoredValue {
-  /// Converts this value to `type`, which is the type of the value that it is compared with.
+  /// Converts this value to `type`, the type of the value with which this value is compared.
   ///
   /// - Returns: The converted value, or this value if the type cannot represent it.
   func fitted(to type: QueryType) -> StoredValue {

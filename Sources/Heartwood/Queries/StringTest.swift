@@ -8,28 +8,28 @@ public struct StringTest: Sendable {
   let kind: Kind
   let text: String
 
-  /// Tests whether the string equals `text`.
+  /// Returns a test of whether a string equals `text`.
   public static func equals(_ text: String) -> StringTest {
     StringTest(kind: .equality, text: text)
   }
 
-  /// Tests whether the string contains `text`.
+  /// Returns a test of whether a string contains `text`.
   public static func contains(_ text: String) -> StringTest {
     StringTest(kind: .text(.contains), text: text)
   }
 
-  /// Tests whether the string begins with `text`.
+  /// Returns a test of whether a string begins with `text`.
   public static func begins(with text: String) -> StringTest {
     StringTest(kind: .text(.begins), text: text)
   }
 
-  /// Tests whether the string ends with `text`.
+  /// Returns a test of whether a string ends with `text`.
   public static func ends(with text: String) -> StringTest {
     StringTest(kind: .text(.ends), text: text)
   }
 
-  /// Tests whether the string matches `pattern`, in which `*` matches any number of characters and
-  /// `?` matches one character.
+  /// Returns a test of whether a string matches `pattern`, in which `*` matches any number of
+  /// characters and `?` matches one character.
   public static func like(_ pattern: String) -> StringTest {
     StringTest(kind: .text(.like), text: pattern)
   }
@@ -62,7 +62,7 @@ extension QueryPredicate {
   /// - Parameters:
   ///   - keyPath: A string property of the object, or of an object reached through to-one
   ///     relationships.
-  ///   - test: The test.
+  ///   - test: The test to apply to the property's value.
   ///   - differences: The differences to ignore.
   public init(
     _ keyPath: any KeyPath<M, String> & Sendable, _ test: StringTest,

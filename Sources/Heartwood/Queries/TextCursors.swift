@@ -153,7 +153,8 @@ final class TextListCursor: TextLeafCursor {
 
   override func seek(_ target: Int64) throws {
     guard row < target else { return }
-    // Double the step until it passes the target row, and then search the last range by bisection.
+    // Double the step until it reaches the target row, and then use a binary search within that
+    // step.
     var (lower, step) = (next, 1)
     while lower + step < list.rows.count, list.rows[lower + step] < target { step *= 2 }
     var upper = min(lower + step, list.rows.count)
@@ -172,9 +173,12 @@ final class TextListCursor: TextLeafCursor {
 final class TextIntersection: TextCursor {
   private let required: [TextCursor]
   private let excluded: [TextCursor]
-  /// A closure that tests the current row of the required cursors.
+  /// A closure that returns whether to accept a row at which all required cursors are, or `nil` to
+  /// accept every such row.
   private let accepts: (() throws -> Bool)?
 
+  /// Creates a cursor over the rows that are in all `required` cursors and in no `excluded` cursor.
+  ///
   /// - Precondition: `required` is not empty. For speed, the cursor with the fewest rows should
   ///   come first.
   init(
@@ -296,7 +300,7 @@ struct TextRowList {
     merge(found)
   }
 
-  /// Adds the rows in a sorted list, which may contain a row several times.
+  /// Adds the rows of a sorted list, and combines repeated occurrences of the same row.
   private mutating func merge(_ found: [(row: Int64, frequency: Int)]) {
     var next = 0
     while next < found.count {

@@ -82,7 +82,7 @@ struct TextPattern {
   /// Returns whether the text appears anywhere in the bytes.
   private func isIn(_ content: UnsafeRawBufferPointer) -> Bool {
     guard !bytes.isEmpty else { return true }
-    // Use the C library, which searches for a byte with vector instructions even in a debug build.
+    // Use the C library's `memchr`, which uses vector instructions even in a debug build.
     var start = anchor
     let end = content.count - (bytes.count - 1 - anchor)
     while start < end, let base = content.baseAddress,

@@ -6,12 +6,14 @@ final class TextSearch {
   let tree: TextSearchTree
   private let locations: [PropertyLocation]
 
-  /// - Throws: `unsupportedPredicate` if the entity has no text index or the query is too large,
-  ///   and `unknownProperty` if the query contains an attribute that is not part of the index.
+  /// Creates a text search by resolving a query for an entity.
+  ///
+  /// - Throws: `unsupportedPredicate` if the entity has no text index or the query is too large;
+  ///   `unknownProperty` if the query contains an attribute that is not part of the index.
   init(_ query: TextQuery, _ entity: EntityDescription, _ schema: Schema.Content) throws {
     guard let index = entity.textIndex else {
       throw QueryResolver.unsupported(
-        "\(entity.name) has no text index. Declare a TextIndex rule for the entity.")
+        "\(entity.name) has no text index. Declare a TextIndex for the entity.")
     }
     guard index.tokenizer.isKnown else {
       throw QueryResolver.unsupported(
@@ -46,8 +48,8 @@ final class TextSearch {
     if let position = index.slots.firstIndex(of: property.slot) { return position }
     throw ObjectGraphError(
       .unknownProperty,
-      "\(index.entity.name).\(property.name) is not part of the text index. Add it to the "
-        + "TextIndex rule.")
+      "\(index.entity.name).\(property.name) is not part of the text index. Add the attribute to "
+        + "the TextIndex declaration.")
   }
 
   /// Returns the position of an attribute in the index.

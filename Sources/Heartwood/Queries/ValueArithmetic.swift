@@ -1,6 +1,6 @@
 import Foundation
 
-/// Performs the arithmetic operations in predicates.
+/// The evaluation of arithmetic operations in predicates.
 ///
 /// The operations never trap. An operation without a result, such as an integer division by zero,
 /// returns `null`.
@@ -55,8 +55,7 @@ extension ArithmeticOperation {
 
   /// Returns the product of two decimal numbers, or `nil` if a decimal number cannot represent it.
   private static func product(_ first: Decimal, _ second: Decimal) -> Decimal? {
-    // Multiply only the significands, because `*` traps if the exponent of the product is less than
-    // -128.
+    // Multiply only the significands, because `*` traps if the product's exponent is below -128.
     let exponent = first.exponent + second.exponent
     guard exponent < 0 else { return first * second }
     let product = first.significand * second.significand

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Compares stored values by the rules of Swift's comparison operators.
+/// Comparisons of stored values by the rules of Swift's comparison operators.
 ///
 /// Numbers are compared by their numeric values, regardless of their storage types.
 extension StoredValue {

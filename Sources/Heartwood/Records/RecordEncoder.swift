@@ -1,4 +1,4 @@
-/// Encodes records, reusing one buffer.
+/// An encoder that reuses one buffer for all records.
 package struct RecordEncoder {
   /// The most recently encoded record.
   package private(set) var record: [UInt8] = []

@@ -9,7 +9,7 @@ import Foundation
 package struct RecordView {
   private let bytes: UnsafeRawBufferPointer
   unowned(unsafe) let layout: RecordLayout
-  /// The number of the layout.
+  /// The number of the layout with which the record was written.
   let layoutNumber: Int
 
   /// Creates a view of a record.
@@ -21,7 +21,9 @@ package struct RecordView {
     let number = Int(Self.load(bytes, RecordLayout.versionByteCount, UInt16.self))
     guard layouts.indices.contains(number) else {
       throw StorageError(
-        .corrupt, "A record has an unknown layout number (\(number)). Restore a backup.")
+        .corrupt,
+        "The store is corrupt: a record has an unknown layout number (\(number)). Restore a "
+          + "backup.")
     }
     guard bytes.count >= layouts[number].fixedByteCount else { throw Self.short }
     self.bytes = bytes
@@ -30,7 +32,9 @@ package struct RecordView {
   }
 
   private static var short: StorageError {
-    StorageError(.corrupt, "A record is shorter than its layout requires. Restore a backup.")
+    StorageError(
+      .corrupt,
+      "The store is corrupt: a record is shorter than its layout requires. Restore a backup.")
   }
 
   /// Loads an integer from an offset that is known to be in bounds.
@@ -43,7 +47,7 @@ package struct RecordView {
   /// A copy of the record's bytes.
   var copy: [UInt8] { Array(bytes) }
 
-  /// The base of the transaction that wrote the record.
+  /// The base of the transaction that wrote the record, which is the number of its first frame.
   package var version: UInt64 { Self.load(bytes, 0, UInt64.self) }
 
   /// Returns the eight bytes at `offset` as an integer.
@@ -79,7 +83,9 @@ package struct RecordView {
       ? 0 : Int(Self.load(bytes, fieldLayout.offset - RecordLayout.endByteCount, UInt32.self))
     let upper = Int(Self.load(bytes, fieldLayout.offset, UInt32.self))
     guard lower <= upper, upper <= bytes.count - layout.fixedByteCount else {
-      throw StorageError(.corrupt, "A field extends past the end of its record. Restore a backup.")
+      throw StorageError(
+        .corrupt,
+        "The store is corrupt: a field extends past the end of its record. Restore a backup.")
     }
     let start = layout.fixedByteCount
     return UnsafeRawBufferPointer(rebasing: bytes[start + lower..<start + upper])
@@ -88,13 +94,14 @@ package struct RecordView {
   /// Returns the value of a string field.
   func text(_ field: Int) throws(StorageError) -> String {
     let content = try content(field)
-    // Compare the bytes after decoding, because decoding replaces invalid bytes.
-    // `String(validating:as:)` would look up generic metadata at run time and take several times as
-    // long.
+    // Compare the bytes after decoding to detect invalid UTF-8, because decoding replaces invalid
+    // bytes. `String(validating:as:)` would look up generic metadata at run time and take several
+    // times as long.
     var text = String(decoding: content, as: UTF8.self)
     guard content.isASCII || text.hasBytes(content) else {
       throw StorageError(
-        .corrupt, "A string field of a record is not valid UTF-8. Restore a backup.")
+        .corrupt,
+        "The store is corrupt: a string field of a record is not valid UTF-8. Restore a backup.")
     }
     return text
   }
@@ -107,8 +114,8 @@ package struct RecordView {
   package func isText(_ field: Int, _ text: String, _ bytes: [UInt8]) throws(StorageError) -> Bool {
     let content = try content(field)
     if content.elementsEqual(bytes) { return true }
-    // Compare ASCII strings by their bytes. Other strings may be canonically equivalent even if
-    // their bytes differ.
+    // ASCII strings with different bytes are different. Other strings may be canonically equivalent
+    // even if their bytes differ.
     if content.isASCII, bytes.allSatisfy({ $0 < 0x80 }) { return false }
     return try self.text(field) == text
   }

@@ -1,4 +1,4 @@
-/// Decodes stored keys and values in place, without copying them.
+/// Methods that decode stored keys and values in place, without copying them.
 extension RawSpan {
   /// Calls `body` with a view of the record in these bytes.
   ///
@@ -16,7 +16,7 @@ extension RawSpan {
     guard byteCount == 8 else {
       throw StorageError(
         .corrupt,
-        "A stored number is \(byteCount) bytes long instead of 8. Restore a backup.")
+        "The store is corrupt: a number is \(byteCount) bytes long instead of 8. Restore a backup.")
     }
     return withUnsafeBytes { Int64(littleEndian: $0.loadUnaligned(as: Int64.self)) }
   }
@@ -28,7 +28,8 @@ extension RawSpan {
     guard byteCount >= 8 else {
       throw StorageError(
         .corrupt,
-        "A key of length \(byteCount) is too short to contain a number. Restore a backup.")
+        "The store is corrupt: a key that should end with a number of 8 bytes is only \(byteCount) "
+          + "bytes long. Restore a backup.")
     }
     let offset = byteCount - 8
     let bits = withUnsafeBytes {

@@ -1,4 +1,4 @@
-/// Recomputes the derived attributes that are affected by changes to rows.
+/// A step of a transaction that recomputes the derived attributes affected by changes to rows.
 ///
 /// Attributes that are derived from the object itself are computed before unique constraints are
 /// checked. Attributes that are derived over a relationship are computed last, after all
@@ -35,7 +35,7 @@ struct DerivedRows {
 
   // MARK: Affected objects
 
-  /// Marks an object for recomputation.
+  /// Marks an object whose relationship-derived attributes must be recomputed.
   mutating func mark(_ number: ObjectNumber) {
     if model.hasDerived { affected.insert(number) }
   }

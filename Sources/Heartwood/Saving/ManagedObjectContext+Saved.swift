@@ -23,8 +23,8 @@ extension ManagedObjectContext {
         turnIntoFault(object)
       }
     }
-    // Determine whether delete rules may have deleted objects that are still related to edited
-    // objects.
+    // Check whether delete rules have deleted objects that this context has loaded. Such objects
+    // may still be members of edited objects, whose members must then be read again.
     let deletesOthers =
       !request.changes.deletions.isEmpty
       && request.changes.list.contains {
@@ -88,8 +88,8 @@ extension ManagedObjectContext {
     _ object: ManagedObject, _ change: RowChange, _ base: UInt64, readsMembers: Bool
   ) {
     guard !object.isFault else {
-      // Clear the edits. Only a fault without a row can have edits, and the save has now inserted
-      // the row.
+      // Clear the edits, because they have been saved. A fault can have edits only if its row could
+      // not be found when the edits were made.
       object.state.remove(.updated)
       object.changes = nil
       return
@@ -134,7 +134,7 @@ extension ManagedObjectContext {
     observer?.recordChange(of: object)
   }
 
-  /// Updates those properties of an object whose values differ from the row's `values`.
+  /// Sets each property of an object whose value differs from the row's value.
   private func apply(_ values: [StoredValue], to object: ManagedObject) {
     for property in object.entityDescription?.columns ?? [] {
       let value = values[property.slot]

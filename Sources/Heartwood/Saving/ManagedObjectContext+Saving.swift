@@ -88,8 +88,8 @@ extension ManagedObjectContext {
       keepUndoAfterSave()
     }
     let isAlone = upToDate.map { $0.frame + 1 == request.base } ?? false
-    // If a new object was merged into an existing row, other contexts may have added related
-    // objects to that row.
+    // If a new object was merged into an existing row, refresh the context, because other contexts
+    // may have added objects to the relationships of that row.
     let showsOthers = !request.changes.replaced.isEmpty && !isAlone
     let readsAgain = request.isContested || showsOthers
     if readsAgain { refreshStale() }
@@ -140,7 +140,7 @@ extension ManagedObjectContext {
       for object in changedObjects where !object.state.contains(.willSaveCalled) {
         let before = object.changes?.count ?? 0
         object.state.insert(.willSaveCalled)
-        // Without this hook, the setters of a new object would not report changes.
+        // Set this hook, so that the setters of a new object report the changes made by `willSave`.
         if object.isInserted { object.setHooks(.writing) }
         called.append(object)
         try object.willSave()

@@ -1,4 +1,4 @@
-/// Reverts rows to an earlier generation in one transaction.
+/// A request that reverts rows to an earlier generation in one transaction.
 struct RevertRequest {
   private let model: StoreModel
   private let rows: RowWriter
@@ -22,8 +22,8 @@ struct RevertRequest {
     guard difference.unknownKeyspaces.isEmpty else {
       throw ObjectGraphError(
         .unknownEntity,
-        "Objects of classes that are not in the model have changed since the given generation. "
-          + "Open the store with a Schema that contains these classes, and then try again.")
+        "Objects have changed since the given generation, but their classes are missing from the "
+          + "schema. Add these classes to the schema, open the store again, and then try again.")
     }
     self.model = model
     self.difference = difference
@@ -32,7 +32,7 @@ struct RevertRequest {
     generation = QueryGenerationToken(generation: snapshot.token)
   }
 
-  /// Writes the rows and returns the resulting changes.
+  /// Writes the reverted rows, and returns the resulting changes.
   func run() throws -> ChangeSet {
     for number in difference.numbers {
       guard let storage = model.storage(of: number) else { continue }

@@ -28,10 +28,10 @@ final class RowChange {
   @exclusivity(unchecked) var isOfObject = false
   /// The slots of the properties that were set in a new object.
   @exclusivity(unchecked) var assigned = SlotSet()
-  /// The slots of the references that were set.
+  /// The slots of the references that were set explicitly.
   ///
-  /// In a one-to-one relationship, only a reference that was set can separate its target from the
-  /// target's previous partner.
+  /// In a one-to-one relationship, only an explicitly set reference can separate its target from
+  /// the target's previous partner.
   @exclusivity(unchecked) var edited = SlotSet()
   /// The edits to the to-many relationships, keyed by slot.
   @exclusivity(unchecked) var members: [Int: MemberEdit] = [:]
@@ -106,9 +106,10 @@ struct MemberEdit {
   var added: [ObjectNumber] = []
   /// The members to remove.
   var removed: [ObjectNumber] = []
-  /// The members of an ordered relationship in this context, or `nil` if they are not known.
+  /// The members of an ordered relationship in the context that is being saved, or `nil` if they
+  /// are not known.
   var mine: [ObjectNumber]?
-  /// The members that this context originally read, or `nil` if they are not known.
+  /// The members that the context originally read, or `nil` if they are not known.
   var base: [ObjectNumber]?
 
   /// Adds the edit of another new object that was merged into the same row.

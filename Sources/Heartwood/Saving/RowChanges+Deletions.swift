@@ -1,6 +1,6 @@
-/// Deletes rows, and changes or deletes related rows according to the delete rules.
+/// Methods that delete rows, and change or delete related rows according to the delete rules.
 extension RowChanges {
-  /// A row to delete, and the objects that were removed from its relationships before the deletion.
+  /// A row to delete, and the objects that were removed from the row's relationships beforehand.
   struct Deletion {
     let change: RowChange
     /// The previous targets of the references that were set before the deletion, keyed by slot.
@@ -28,14 +28,14 @@ extension RowChanges {
     let others: [ObjectNumber]
   }
 
-  /// Adds the deletion of a row.
+  /// Adds the deletion of a row to the changes.
   func delete(_ deletion: Deletion) {
     deletion.change.isDeleted = true
     if known(deletion.change.number) == nil { add(deletion.change) }
     deletions.append(deletion)
   }
 
-  /// Adds the deletion of a row if the row still exists.
+  /// Adds the deletion of a row to the changes if the row still exists.
   ///
   /// - Parameter isExempt: The ``Deletion/isExempt`` closure of the deletion.
   func delete(

@@ -22,9 +22,7 @@ struct ListEdits {
 
   subscript(key: Key) -> Edit { edits[key] ?? Edit() }
 
-  /// Adds a list without recording any added or removed members.
-  ///
-  /// The order of its members may have changed.
+  /// Adds a list whose order may have changed, without recording any added or removed members.
   ///
   /// If the list is already included, this method has no effect.
   mutating func include(_ owner: ObjectNumber, _ slot: Int) {
@@ -45,8 +43,8 @@ struct ListEdits {
   }
 }
 
-/// Updates to-many relationships, keeps both sides consistent and merges changes to the order of
-/// lists.
+/// Methods that write to-many relationships, keep both sides consistent, and merge changes to the
+/// order of lists.
 extension RowChanges {
   /// Adds and removes members on both sides of each relationship, and writes the order of ordered
   /// relationships.
@@ -146,7 +144,8 @@ extension RowChanges {
     let merge = ListMerge(
       base: own?.base, theirs: theirs, mine: own?.mine?.map(resolved),
       prefersMine: policy != .storeTrump)
-    // The owner's edit records the order in which members were added from either side.
+    // Append new members in the order of the owner's edit, which also contains members that were
+    // added from their side of the relationship.
     let added = own?.added.map(resolved).filter { joined.contains($0) } ?? []
     let result = merge.merged(theirs.filter { !edit.left.contains($0) } + added + edit.joined)
     guard result != theirs else { return }

@@ -1,7 +1,7 @@
-/// Updates the references of changed rows.
+/// Methods that update the references of changed rows.
 ///
-/// Afterwards, no reference points to a missing row, and both ends of each one-to-one relationship
-/// agree.
+/// After the update, no reference points to a missing row, and both ends of each one-to-one
+/// relationship agree.
 extension RowChanges {
   /// Redirects references whose targets were merged into other rows, and clears references to
   /// missing rows.

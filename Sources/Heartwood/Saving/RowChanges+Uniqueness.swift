@@ -1,4 +1,5 @@
-/// Enforces unique constraints: merges new objects into existing rows and detects conflicts.
+/// Methods that enforce unique constraints: they merge new objects into existing rows and detect
+/// conflicts.
 extension RowChanges {
   /// A row's values for the attributes of a unique constraint, encoded as an index key.
   struct UniqueKey: Hashable {
@@ -86,7 +87,7 @@ extension RowChanges {
     return .change(other)
   }
 
-  /// Returns the row that will have the same unique value as `change` after the transaction, or
+  /// Returns another row that will have the same unique value as `change` after the transaction, or
   /// `nil` if there will be no such row.
   func owner(
     _ position: Int, _ key: UniqueKey, besides change: RowChange, _ owners: Owners

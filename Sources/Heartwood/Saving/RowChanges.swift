@@ -30,11 +30,9 @@ final class RowChanges {
   var denials: [Denial] = []
   /// The ordered lists to write, in the order in which they were encountered.
   @exclusivity(unchecked) var lists = ListEdits()
-  /// The rows that have been looked up, keyed by number.
-  ///
-  /// The value is `true` if the row exists.
+  /// For each row that has been looked up, a Boolean value that indicates whether the row exists.
   @exclusivity(unchecked) private var knownRows = NumberTable<Bool>()
-  /// The rows that the caller has recorded as deleted.
+  /// The rows that, according to the caller, no longer exist in the store.
   private(set) var missingRows: Set<ObjectNumber> = []
   /// The rows whose requested deletion was overridden in a conflict.
   ///
@@ -98,7 +96,7 @@ final class RowChanges {
     lostEdits[number]?.contains(slot) ?? false
   }
 
-  /// Records that a row is known to be deleted.
+  /// Records that a row no longer exists in the store.
   func recordMissing(_ number: ObjectNumber) { missingRows.insert(number) }
 
   /// Records that the deletion of a row was overridden in a conflict.

@@ -1,4 +1,4 @@
-/// Writes updates that affect only attributes of the updated rows.
+/// A fast path for updates that affect only attributes of the updated rows.
 extension SaveRequest {
   /// A Boolean value that indicates whether the updates in this save neither affect nor depend on
   /// other rows.

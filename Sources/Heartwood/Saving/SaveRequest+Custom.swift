@@ -1,4 +1,4 @@
-/// Resolves conflicts with a custom policy.
+/// Conflict resolution with a custom merge policy.
 extension SaveRequest {
   /// Lets a custom merge policy resolve a conflict over an object that this context has changed.
   ///

@@ -1,4 +1,4 @@
-/// Detects values that cannot be stored.
+/// Detection of values that cannot be stored.
 extension SaveRequest {
   /// Records an error if a row could not be read back after being stored.
   ///

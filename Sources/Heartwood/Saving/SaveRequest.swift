@@ -19,7 +19,7 @@ struct SaveRequest {
     ///
     /// Changes that this context made to the object were not saved.
     case dropped
-    /// The object's row is deleted.
+    /// The object's row no longer exists.
     case deleted
   }
 
@@ -168,7 +168,7 @@ struct SaveRequest {
     SlotSet(slots.filter { entity.properties[$0].isReference })
   }
 
-  /// Returns the values on which an object's edits are based, keyed by slot.
+  /// Returns the value on which each edit to an object is based, keyed by slot.
   ///
   /// - Parameter mine: The object's current values.
   private func edits(of object: ManagedObject, _ mine: [StoredValue]) -> [Int: StoredValue] {
@@ -332,12 +332,13 @@ struct SaveRequest {
   ///
   /// This method is called when other contexts have changed the row.
   ///
-  /// - Returns: The merged values, and the slots of the references whose edits win.
+  /// - Returns: The merged values, and the slots of the references that keep this context's edits.
   private func merge(
     _ object: ManagedObject, _ edits: [Int: StoredValue], _ mine: [StoredValue],
     _ theirs: [StoredValue]
   ) -> (after: [StoredValue], edited: SlotSet) {
-    // A fault has no values except its edits, so it does not overwrite the other values.
+    // Merge a fault's edits even if the policy is `overwrite`, because a fault has no other values
+    // that could replace those of the row.
     if policy.kind == .overwrite, !object.isFault {
       return (mine, references(edits.keys, entity(object)))
     }
@@ -346,8 +347,8 @@ struct SaveRequest {
     var won: [Int] = []
     var lost: [Int] = []
     for (slot, base) in edits {
-      // If the policy prefers this context's edits, ignore an edit that equals its base. The base
-      // may be older than the version that was read.
+      // If the policy prefers this context's edits, ignore an edit whose value equals its base.
+      // Such an edit is possible, because the base may be older than the version that was read.
       let isWon =
         winsAll ? !mine[slot].isIdentical(to: base) : theirs[slot].isIdentical(to: base)
       if isWon {

@@ -5,7 +5,7 @@ extension ManagedObjectContext {
     var failure =
       error as? ObjectGraphError
       ?? ObjectGraphError(.validation, "\(error)", underlyingError: error)
-    // Do not modify an error that names another object.
+    // Do not modify an error that is about another object.
     guard failure.objectID == nil || failure.objectID == object.objectID else { return failure }
     failure.objectID = object.objectID
     failure.entityName = failure.entityName ?? object.entityDescription?.name

@@ -1,9 +1,9 @@
-/// Recomputes derived attributes in existing rows when a migration adds the attributes or changes
-/// how they are derived.
+/// A migration task that recomputes derived attributes in existing rows if the migration adds the
+/// attributes or changes how they are derived.
 struct DerivedAttributeMigration {
   let step: MigrationStep
 
-  /// Rewrites the rows whose derived attributes change.
+  /// Rewrites the rows in which derived attributes change.
   func run() throws {
     for storage in step.model.entities {
       let new = try changed(storage)
@@ -13,9 +13,9 @@ struct DerivedAttributeMigration {
 
   /// Returns the derived attributes that must be recomputed in an entity's rows.
   ///
-  /// An attribute must be recomputed if its derivation is new or has changed. It must also be
-  /// recomputed if its source objects may belong to entities removed by the migration. A new entity
-  /// has no rows yet, so none of its attributes need to be recomputed.
+  /// An attribute must be recomputed if its derivation is new or has changed, or if its source
+  /// objects may belong to entities that the migration removes. A new entity has no rows yet, so
+  /// none of its attributes need to be recomputed.
   func changed(_ storage: EntityStorage) throws -> [DerivedAttribute] {
     guard let known = step.known(storage), let own = step.stored.entity(storage.number) else {
       return []

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Computes derived attributes while a transaction writes rows.
+/// A helper that computes derived attributes while a transaction writes rows.
 struct DerivedValues {
   let rows: RowWriter
   let model: StoreModel
@@ -30,8 +30,8 @@ struct DerivedValues {
       return try result(derived, related.map { .integer($0.bits) }, number, storage)
     }
     let sources = try related.compactMap { other -> StoredValue? in
-      // Skip a target that is not an object of the destination entity. The reference may be
-      // outdated, because another context may have deleted its target.
+      // Skip a target that has no row or does not belong to the destination entity. The reference
+      // may be dangling, because another context may have deleted its target.
       guard let there = model.storage(of: other), let destination = derived.destination,
         there.entity.isKind(of: destination)
       else { return nil }
@@ -40,7 +40,7 @@ struct DerivedValues {
     return try result(derived, sources, number, storage)
   }
 
-  /// Returns the objects at the other end of a relationship.
+  /// Returns the numbers of the objects to which a relationship refers.
   private func related(
     by relationship: PropertyDescription, _ number: ObjectNumber, _ values: [StoredValue],
     _ storage: EntityStorage

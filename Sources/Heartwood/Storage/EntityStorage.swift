@@ -1,4 +1,4 @@
-/// An entity's keyspaces and record layouts in a store, with methods for encoding and decoding
+/// The keyspaces and record layouts of an entity in a store, with methods that encode and decode
 /// records.
 final class EntityStorage: Sendable {
   let entity: EntityDescription
@@ -20,7 +20,7 @@ final class EntityStorage: Sendable {
   private let constants: [[StoredValue]]
   /// The slot of each field in a new record, in field order.
   private let columns: [Int]
-  /// The location, in an object's memory, of each field of a new record, in field order.
+  /// The memory location within a managed object of each field of a new record, in field order.
   private let memoryFields: [MemoryField]
   /// The fillers that set the properties of managed objects from records, one for each layout.
   let fillers: [ObjectFiller]
@@ -36,8 +36,8 @@ final class EntityStorage: Sendable {
   let variableColumns: [PropertyDescription]
   /// The attributes whose values are kept in the history when an object is deleted.
   ///
-  /// These are the attributes that the model declares as preserved and, if the entity has a unique
-  /// attribute, the one by which readers of the history can identify the object.
+  /// These are the attributes that the model declares as preserved. If the entity has a unique
+  /// attribute, they also include the one by which readers of the history can identify the object.
   let preservedColumns: [PropertyDescription]
   /// The preserved variable-length attributes.
   let preservedVariableColumns: [PropertyDescription]
@@ -58,8 +58,9 @@ final class EntityStorage: Sendable {
   /// The slots of the attributes that are not part of any unique index.
   ///
   /// Changes to these attributes can be written without checking unique constraints or references.
-  /// If the entity has a to-one relationship without an inverse, the set is empty: each save of
-  /// such an object must also check whether the objects to which it refers have been deleted.
+  /// If the entity has a to-one relationship without an inverse, the set is empty, because each
+  /// save of such an object must also check whether the objects to which it refers have been
+  /// deleted.
   let independentSlots: SlotSet
   /// The keyspaces of the indexes declared by the entity itself, in the order of the indexes.
   let indexKeyspaces: [String]
@@ -113,7 +114,8 @@ final class EntityStorage: Sendable {
     else {
       throw StorageError(
         .corrupt,
-        "A record layout in the store's model does not match its entity. Restore a backup.")
+        "The store is corrupt: a record layout in its model does not match the layout's entity. "
+          + "Restore a backup.")
     }
     self.layouts = layouts
     variableColumns = entity.columns.filter { $0.fieldStorageType?.byteCount == 0 }
@@ -144,7 +146,7 @@ final class EntityStorage: Sendable {
 
   /// Returns whether each property can represent all values that its fields can store.
   ///
-  /// The layouts come from a file, which may be corrupt.
+  /// The check is necessary because the layouts come from a file, which may be corrupt.
   private static func fit(
     _ layouts: [RecordLayout], _ properties: [[PropertyDescription?]]
   ) -> Bool {
@@ -218,8 +220,7 @@ final class EntityStorage: Sendable {
   /// Returns the values of a record, indexed by slot.
   ///
   /// If the record has no value for a property, the result contains the default value that the
-  /// property had when it was added or became required. If the property had no default value, the
-  /// result contains null.
+  /// property had when it was added or became required, or null if it had no default value.
   func values(_ view: RecordView) throws -> [StoredValue] {
     var values = constants[view.layoutNumber]
     for (field, property) in properties[view.layoutNumber].enumerated() {

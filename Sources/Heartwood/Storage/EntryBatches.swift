@@ -10,8 +10,8 @@ extension RowsKeyspace {
   ///   - lower: The key at which the iteration starts.
   ///   - collect: A closure that receives the key and the value of an entry, and appends to the
   ///     batch the data that `body` needs. The closure returns `false` to stop the iteration.
-  ///   - body: A closure that is called with each batch, even an empty one, and may modify the
-  ///     entries of the batch and all entries before them.
+  ///   - body: A closure that is called with each batch, even an empty one. The closure may modify
+  ///     the entries of the batch and all entries before them.
   func forEachBatch<Element>(
     from lower: Key, collect: (RawSpan, RawSpan, inout [Element]) throws -> Bool,
     _ body: ([Element]) throws -> Void

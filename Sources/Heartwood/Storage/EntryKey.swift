@@ -1,4 +1,4 @@
-/// Encodes the keys of index entries and edges.
+/// The encoding of the keys of index entries and edges.
 ///
 /// The key of an index entry consists of the indexed values. If the index is not unique, the object
 /// number follows the values. In a unique index, the object number is the value of the entry.
@@ -29,8 +29,8 @@ enum EntryKey {
   ///
   /// The key may exceed the maximum key length.
   static func key(_ values: some Sequence<StoredValue>) -> Key {
-    // Use the encoder directly. `Key.init` is slower, because it is generic over the key's
-    // components.
+    // Use the encoder directly, because `Key.init` is generic over the key's components and
+    // therefore slower.
     var encoder = KeyEncoder()
     for value in values { value.encode(into: &encoder) }
     return Key(unverified: encoder.bytes)
@@ -68,8 +68,8 @@ enum EntryKey {
 
   /// Returns the object number of an entry.
   ///
-  /// The number is the value of the entry. If the value is empty, the number is the last component
-  /// of the key.
+  /// The number is stored in the value of the entry. If the value is empty, the number is the last
+  /// component of the key.
   static func number(_ key: RawSpan, _ value: RawSpan) throws -> ObjectNumber {
     ObjectNumber(bits: value.byteCount > 0 ? try value.number() : try key.lastKeyComponent())
   }
@@ -91,8 +91,8 @@ extension StoredValue {
     case .integer(let value): encoder.append(value)
     case .largeInteger(let value): encoder.append(value)
     case .double(bits: let bits): encoder.append(Double(bitPattern: bits))
-    // Keep the reference date of the stored value, which is the start of 2001. Converting to
-    // another reference date would round the number.
+    // Keep the reference date of the stored value, which is the start of 2001, because converting
+    // to another reference date would round the number.
     case .date(bits: let bits): encoder.append(Double(bitPattern: bits))
     case .uuid(let high, let low): encoder.append(uuid: (high, low))
     case .string(let text): encoder.append(text.composed)

@@ -1,8 +1,8 @@
 /// A range of entries in an index or in a keyspace of edges.
 ///
 /// A range may cover more entries than requested, but never fewer. A range always includes both
-/// bounds, and all entries whose shortened keys cannot be distinguished from the keys of the
-/// bounds.
+/// bounds. If keys are shortened, it also includes all entries whose keys cannot be distinguished
+/// from those of the bounds.
 struct EntryRange: Hashable {
   /// The lowest possible key in the range.
   let lower: Key
@@ -27,8 +27,9 @@ struct EntryRange: Hashable {
     upper = values.isEmpty ? nil : Self.end(of: values)
   }
 
-  /// Creates a range that contains the index entries with the given values, which must include a
-  /// value for each of the index's attributes.
+  /// Creates a range that contains the index entries with the given values.
+  ///
+  /// The values must include one for each of the index's attributes.
   init(_ values: [StoredValue], ofAllIn index: IndexDescription) {
     guard EntryKey.isShortened(values, isUnique: index.isUnique) else {
       self.init(values)

@@ -1,19 +1,19 @@
-/// Reads the changes in a history one by one.
+/// A cursor that reads the changes in a history one by one.
 ///
 /// The changes are read in groups, so memory use does not depend on the length of the history.
 struct HistoryCursor {
-  /// A change and its transaction.
+  /// A change, together with its transaction.
   struct Change {
     let transaction: Transaction
     /// The index of the change within its transaction.
     let index: Int
     let number: ObjectNumber
     let change: HistoryFormat.Change
-    /// A Boolean value that indicates whether the transaction has no further changes.
+    /// A Boolean value that indicates whether this is the last change in its transaction.
     fileprivate(set) var isLast = false
   }
 
-  /// A transaction.
+  /// A transaction in the history.
   ///
   /// All changes in the transaction share one instance.
   final class Transaction {
@@ -100,7 +100,8 @@ struct HistoryCursor {
         guard let transaction, transaction.sequence == sequence else {
           throw StorageError(
             .corrupt,
-            "The history contains changes without a transaction header. Restore a backup.")
+            "The store is corrupt: the history contains changes without a transaction header. "
+              + "Restore a backup.")
         }
         try HistoryFormat.forEachChange(value.copy) { number, change in
           if let pending { found.append(pending) }

@@ -58,7 +58,8 @@ package enum HistoryFormat {
       default:
         throw StorageError(
           .corrupt,
-          "The history contains a change of an unknown kind (\(kind)). Restore a backup.")
+          "The store is corrupt: the history contains a change of an unknown kind (\(kind)). "
+            + "Restore a backup.")
       }
     }
   }
@@ -85,7 +86,9 @@ package struct HistoryBounds {
     // Earlier versions of the format do not include the time, so it may be missing.
     if !reader.isAtEnd { deletedTime = try reader.next() }
     guard deleted >= 0, deleted < next, next < .max else {
-      throw StorageError(.corrupt, "The bounds of the history are invalid. Restore a backup.")
+      throw StorageError(
+        .corrupt,
+        "The store is corrupt: the bounds of the history are invalid. Restore a backup.")
     }
   }
 
@@ -129,7 +132,7 @@ extension HistoryHeader {
       throw StorageError(
         .corrupt,
         "The history contains a transaction in an unknown format (\(version)). Open the store with "
-          + "a newer program, or restore a backup.")
+          + "a newer version of the program, or restore a backup.")
     }
     timestamp = Double(bitPattern: try reader.next())
     processID = try reader.next()
@@ -150,7 +153,7 @@ extension [UInt8] {
   }
 }
 
-/// Reads numbers and strings, one after another, from bytes that may be corrupt.
+/// A reader that decodes numbers and strings, one after another, from bytes that may be corrupt.
 private struct ByteReader {
   private var rest: ArraySlice<UInt8>
 
@@ -160,7 +163,9 @@ private struct ByteReader {
 
   private mutating func readBytes(_ count: Int) throws -> ArraySlice<UInt8> {
     guard count <= rest.count else {
-      throw StorageError(.corrupt, "An entry in the history is too short. Restore a backup.")
+      throw StorageError(
+        .corrupt,
+        "The store is corrupt: an entry in the history is too short. Restore a backup.")
     }
     defer { rest = rest.dropFirst(count) }
     return rest.prefix(count)
@@ -179,7 +184,8 @@ private struct ByteReader {
     guard count != .max else { return nil }
     guard let text = String(validating: try readBytes(Int(count)), as: UTF8.self) else {
       throw StorageError(
-        .corrupt, "A string in the history is not valid UTF-8. Restore a backup.")
+        .corrupt,
+        "The store is corrupt: a string in the history is not valid UTF-8. Restore a backup.")
     }
     return text
   }

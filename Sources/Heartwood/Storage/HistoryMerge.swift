@@ -1,6 +1,6 @@
 import Foundation
 
-/// Merges the histories of several stores into one sequence whose tokens cover all stores.
+/// A merge of the histories of several stores into one sequence, whose tokens cover all stores.
 struct HistoryMerge {
   /// The position reached by the merge in each store's history.
   private var positions: [UUID: HistoryPosition]

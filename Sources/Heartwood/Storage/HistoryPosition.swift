@@ -20,7 +20,7 @@ extension HistoryPosition {
   /// Checks that the history contains this position and all later transactions.
   ///
   /// - Throws: `historyExpired` if the position or any later transaction is missing.
-  /// - Complexity: The method reads one row.
+  /// - Complexity: Reads one row.
   func require(_ bounds: HistoryBounds, in keyspace: RowsKeyspace?) throws {
     guard sequence >= bounds.deleted else {
       throw ObjectGraphError(
@@ -35,7 +35,7 @@ extension HistoryPosition {
   /// diverged from it.
   ///
   /// - Throws: `historyExpired` if the position belongs to another history.
-  /// - Complexity: The method reads one row.
+  /// - Complexity: Reads one row.
   func requireCommon(_ bounds: HistoryBounds, in keyspace: RowsKeyspace?) throws {
     guard sequence >= bounds.deleted else { return }
     var isKnown = sequence < bounds.next
@@ -67,7 +67,7 @@ extension Date {
   /// The number of milliseconds since 1970, clamped to the range from 0 to 10^15.
   var milliseconds: Int64 {
     let count = (timeIntervalSince1970 * 1000).rounded()
-    // `Double.maximum` ignores NaN.
+    // Use `Double.maximum`, because it replaces NaN with 0. Converting NaN to `Int64` would trap.
     return Int64(Double.minimum(Double.maximum(count, 0), 1e15))
   }
 }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Reads a store's history as of one generation.
+/// A reader that returns a store's history as of one generation.
 struct HistoryReader {
   private let snapshot: Snapshot
   private let model: StoreModel
@@ -33,8 +33,8 @@ struct HistoryReader {
 
   /// Returns the position after the newest transaction.
   ///
-  /// If no transaction has been recorded yet, the position's number is 0. Later reads from the
-  /// returned position throw `historyExpired` once a transaction after it has been deleted.
+  /// If no transaction has been recorded yet, the position's number is 0. If a transaction after
+  /// the returned position is deleted, later reads from the position throw `historyExpired`.
   func newestPosition() throws -> HistoryPosition { try position { $0.next - 1 } }
 
   /// Returns the position after the transaction with the given number.
@@ -61,8 +61,8 @@ struct HistoryReader {
       store: model.space.store, position: found.position)
   }
 
-  /// Converts a stored change, which identifies properties by number, to a public change, which
-  /// identifies them by name.
+  /// Converts a stored change into a public change, which identifies properties by name instead of
+  /// by number.
   ///
   /// Returns `nil` if the model has no class for the object.
   private func change(

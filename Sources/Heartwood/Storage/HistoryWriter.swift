@@ -1,13 +1,13 @@
 import Foundation
 
-/// Records a transaction's changes in the history, as part of that transaction.
+/// A writer that records a transaction's changes in the history, as part of the same transaction.
 ///
 /// The entries of a transaction are contiguous in the keyspace: a header, followed by the changes
 /// in chunks. Each chunk is written when it is full, so even a large batch request needs memory for
 /// only one chunk.
 ///
-/// Exclusivity checks are turned off for `chunk` to save time, because it is accessed for every
-/// row. Doing so is safe, because only one thread uses it.
+/// Exclusivity checks are disabled for `chunk` to save time, because it is accessed for every row.
+/// This is safe, because only one thread uses it.
 final class HistoryWriter {
   /// The author of the changes, and the name of the context that made them.
   struct Origin {
@@ -15,7 +15,7 @@ final class HistoryWriter {
     var contextName: String?
   }
 
-  /// The size, in bytes, at which a chunk is considered full and is written.
+  /// The number of bytes at which a chunk is considered full and is written.
   private static let chunkByteCount = 1 << 15
 
   private let transaction: WriteTransaction
@@ -45,7 +45,7 @@ final class HistoryWriter {
 
   /// Records the deletion of an object.
   ///
-  /// - Parameter tombstone: The numbers of the preserved properties, and their values as text.
+  /// - Parameter tombstone: The preserved properties, each as its number and its value as text.
   func deleted(_ number: ObjectNumber, _ tombstone: [(UInt16, String)]) throws {
     HistoryFormat.append(.delete(tombstone), number, to: &chunk)
     try flushIfFull()

@@ -1,7 +1,7 @@
-/// Migrates the indexes of a store to a new model.
+/// A migration task that adapts a store's indexes to a new model.
 ///
-/// New indexes are built, indexes with outdated entries are rebuilt, and indexes that the model no
-/// longer contains are removed.
+/// The task builds new indexes, rebuilds indexes with outdated entries, and removes indexes that
+/// the model no longer contains.
 struct IndexMigration {
   let step: MigrationStep
   let derived: DerivedAttributeMigration
@@ -58,8 +58,8 @@ struct IndexMigration {
       guard
         case .attribute(_, isOptional: false) = storage.entity.properties[slot].kind
       else { return false }
-      // If the attribute used to be optional, it changes from `nil` to its default value in some
-      // rows.
+      // If the attribute used to be optional, rows that contained `nil` now have the attribute's
+      // default value, so the indexed values change.
       return before?.kind.isOptional == true
     }
   }
@@ -103,9 +103,9 @@ struct IndexMigration {
     let names = index.slots.map { index.entity.properties[$0].name }.joined(separator: ", ")
     return ObjectGraphError(
       .incompatibleSchema,
-      "The Unique rule of \(index.entity.name) for \(names) cannot be applied, because the "
-        + "migrated store would contain duplicates. Open the store with the previous model, and "
-        + "change all but one of the duplicates.",
+      "The unique constraint of \(index.entity.name) on \(names) cannot be added, because several "
+        + "objects in the store would have the same values. Open the store with the previous "
+        + "model, and change or delete all but one of these objects.",
       objectID: ManagedObjectID(number, step.model.space))
   }
 }

@@ -24,7 +24,8 @@ public struct MigrationProgress: Sendable, Hashable {
   public let totalCount: Int
 }
 
-/// Counts the rows that a migration has processed for one kind of work, and reports the progress.
+/// A counter of the rows that a migration has processed for one kind of work, which also reports
+/// the progress.
 struct ProgressCount {
   private let work: MigrationProgress.Work
   private let entityName: String
@@ -34,7 +35,7 @@ struct ProgressCount {
   private var completed = 0
   /// The last row that was counted.
   ///
-  /// Additional entries for the same row are not counted.
+  /// If several entries belong to this row, the row is counted only once.
   private var last: ObjectNumber?
 
   init(

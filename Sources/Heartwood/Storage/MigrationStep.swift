@@ -1,9 +1,10 @@
 import Foundation
 
-/// Migrates a store from one model to the next in one transaction.
+/// A step that migrates a store from one model to the next in one transaction.
 ///
 /// A row is rewritten only if its values change. Otherwise, the row keeps its existing layout. The
-/// rows of an entity are processed in batches, so memory use does not depend on the number of rows.
+/// step processes the rows of an entity in batches, so memory use does not depend on the number of
+/// rows.
 struct MigrationStep {
   let transaction: WriteTransaction
   /// The store's model before the step.

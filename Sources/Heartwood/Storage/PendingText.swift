@@ -1,9 +1,9 @@
 /// The words of one row, grouped by term.
 ///
-/// A transaction that changes only a few rows stores their words in this form. Changing the posting
-/// lists for all words in a row would require many page writes. Changes to a few rows are therefore
-/// stored as *pending* rows, which searches read in addition to the lists. When there are many
-/// pending rows, all of them are merged into the lists, so that each list is written only once.
+/// A transaction that changes only a few rows stores their words in this form, because updating the
+/// posting list of every word in a row would require many page writes. Such rows are called
+/// *pending*, and searches read them in addition to the lists. When there are many pending rows,
+/// all of them are merged into the lists, so that each list is written only once.
 struct PendingWords {
   struct Word {
     let term: [UInt8]
@@ -38,8 +38,8 @@ struct PendingWords {
     }
     length = Int(clamping: try bytes.varint(at: &offset))
     let count = try bytes.varint(at: &offset)
-    // Check that the remaining bytes can hold this many words. Each word takes up at least two
-    // bytes.
+    // Check that the remaining bytes can hold this many words, because the count may be corrupt.
+    // Each word takes up at least two bytes.
     guard count <= UInt64(bytes.count - offset) / 2, length <= bytes.count else {
       throw TextPostings.damage
     }

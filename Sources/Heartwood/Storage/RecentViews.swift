@@ -1,12 +1,12 @@
 import Dispatch
 import Synchronization
 
-/// Retains the views that contexts have read recently, and releases them when they are no longer
-/// used.
+/// A cache that retains the views that contexts have read recently, and releases them when they are
+/// no longer used.
 ///
 /// A context without a pin reads the newest generation. A generation that the context read some
 /// time ago must not prevent log reclamation. The context therefore refers to its view weakly, and
-/// this object retains the view between reads.
+/// this cache retains the view between reads.
 final class RecentViews: Sendable {
   /// The interval at which unused views are released.
   ///

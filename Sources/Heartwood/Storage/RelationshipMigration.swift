@@ -1,4 +1,4 @@
-/// Migrates the relationships of a store to the keyspaces used by a new model.
+/// A migration task that moves a store's relationships to the keyspaces used by a new model.
 ///
 /// References stay in the fields of their records. Lists of members and of referring objects are
 /// built in new keyspaces. The old keyspaces are removed after all new keyspaces have been built. A
@@ -18,8 +18,8 @@ struct RelationshipMigration {
         try forget(old, of: known)
       }
     }
-    // Collect all related objects before rewriting any row, because this step reads rows in the old
-    // format.
+    // Collect all related objects before rewriting any row, because they are read from rows in the
+    // old format.
     let fillings = try step.model.entities.flatMap { storage in
       try storage.entity.relationships.compactMap { try filling($0, storage) }
     }
@@ -137,24 +137,24 @@ struct RelationshipMigration {
 
   // MARK: Removing
 
-  /// Removes the relationship entries of a removed entity from keyspaces still used by other
-  /// entities.
+  /// Deletes a removed entity's relationship entries from the keyspaces that other entities still
+  /// use.
   func forget(_ entity: StoredModel.StoredEntity) throws {
     for property in entity.properties { try forget(property, of: entity) }
   }
 
-  /// Removes a relationship's entries for `entity` from their old keyspace if the new model still
-  /// uses the keyspace.
+  /// Deletes a relationship's entries for `entity` from the old keyspace if the new model still
+  /// uses that keyspace.
   ///
-  /// A keyspace that is no longer used is removed entirely at the end of the step.
+  /// A keyspace that is no longer used is deleted as a whole at the end of the step.
   private func forget(
     _ old: StoredModel.StoredProperty, of entity: StoredModel.StoredEntity
   ) throws {
     guard let name = old.ends?.keyspace, step.stored.relationshipKeyspaces.contains(name) else {
       return
     }
-    // If the inverse is a to-one relationship, this keyspace belongs to the inverse. Skip the
-    // keyspace, because its entries are removed when the inverse is removed.
+    // If the inverse is a to-one relationship, the keyspace belongs to the inverse. Skip it,
+    // because its entries are deleted together with the inverse.
     if case .toMany = old.kind, name.hasPrefix("edges.") { return }
     let entries = try keyspace(name)
     if case .toOne = old.kind {
@@ -185,8 +185,8 @@ struct RelationshipMigration {
       }
   }
 
-  /// Removes the objects of removed entities from the relationship `property` of a remaining
-  /// entity.
+  /// Deletes an entity's references, through `property`, to objects whose entities the step
+  /// removes.
   private func forgetRemoved(
     _ property: PropertyDescription, _ storage: EntityStorage
   ) throws {
@@ -262,8 +262,8 @@ struct RelationshipMigration {
       let inverse = storage.entity.inverses[property.slot],
       !storage.entity.family.contains(where: { had(property, $0) })
     else { return nil }
-    // A relationship without its own keyspace uses its inverse's keyspace, so it does not need to
-    // be filled.
+    // A relationship without its own keyspace uses the keyspace of its inverse, so it does not need
+    // to be filled.
     if case .toMany = property.kind, !storage.entity.listsMembers(property) { return nil }
     let sorted = "heartwood.sorting.\(storage.number).\(property.slot)"
     let entries = try keyspace(sorted)
@@ -318,7 +318,7 @@ struct RelationshipMigration {
   }
 }
 
-/// Writes the members of a to-many relationship, one owner after another.
+/// A writer that stores the members of a to-many relationship, one owner after another.
 private struct MemberList {
   private let entries: KeyspaceWriter
   private let isOrdered: Bool

@@ -58,8 +58,8 @@ struct RowDifference {
 
   /// Records all differences between two generations.
   mutating func recordChanges(in store: Store, from source: Snapshot, to target: Snapshot) throws {
-    // Copy `self`, because one closure must not read `self` while the other closure changes it. The
-    // fields that `isRelevant` reads do not change.
+    // Copy `self`, because the closure `isRelevant` must not read `self` while the other closure
+    // modifies it. The modifications do not affect the fields that `isRelevant` reads.
     let known = self
     try store.changes(from: source, to: target, where: known.isRelevant) { try record($0) }
   }
@@ -95,8 +95,7 @@ struct RowDifference {
 extension RowDifference {
   /// Returns the changes to objects between two generations.
   ///
-  /// - Complexity: The cost is the same as for `Store.changes`, plus two row reads for each object
-  ///   that differs.
+  /// - Complexity: The same as `Store.changes`, plus two row reads for each object that differs.
   static func changes(
     in store: Store, from source: Snapshot, to target: Snapshot, _ model: StoreModel
   ) throws -> ChangeSet {

@@ -1,4 +1,4 @@
-/// Writes the entries of relationship keyspaces.
+/// Methods that write the entries of relationship keyspaces.
 extension RowWriter {
   /// Updates the member lists of the objects to which a row refers through its to-one
   /// relationships.
@@ -48,8 +48,8 @@ extension RowWriter {
     let edges = try keyspace(name)
     let positions = before.isEmpty ? [] : try lastComponents(edges, owner)
     for (position, member) in members.enumerated() {
-      // Compare the stored positions too, because they may have gaps if another context has written
-      // the list.
+      // Compare the stored positions too, because they may have gaps after another context has
+      // changed the list.
       if position < before.count, before[position] == member, positions[position] == position {
         continue
       }

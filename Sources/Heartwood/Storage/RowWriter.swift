@@ -1,7 +1,7 @@
-/// Writes records, index entries, relationship entries and the history in one transaction.
+/// A writer of records, index entries, relationship entries and the history in one transaction.
 ///
-/// Exclusivity checks are turned off for the cached keyspaces and row IDs to save time, because
-/// they are accessed for every row. Doing so is safe, because only one thread uses them.
+/// To save time, exclusivity checks are disabled for the cached keyspaces and row IDs, which are
+/// accessed for every row. This is safe, because only one thread uses them.
 final class RowWriter {
   private let transaction: WriteTransaction
   let model: StoreModel
@@ -78,7 +78,9 @@ final class RowWriter {
     }
     guard row > 0 else {
       throw StorageError(
-        .corrupt, "The next row ID of \(storage.entity.name) is invalid. Restore a backup.")
+        .corrupt,
+        "The store is corrupt: the next row ID of \(storage.entity.name) is invalid. Restore a "
+          + "backup.")
     }
     guard row <= ObjectNumber.maxRow else {
       throw StorageError(
@@ -170,8 +172,8 @@ final class RowWriter {
   ///
   /// The record is encoded directly from the object's memory.
   ///
-  /// - Returns: `false` if a value cannot be stored or may be too large. If the result is `false`,
-  ///   nothing is written.
+  /// - Returns: `false` if a value cannot be stored or may be too large, in which case nothing is
+  ///   written; otherwise, `true`.
   func put(_ number: ObjectNumber, _ storage: EntityStorage, _ object: ManagedObject) throws -> Bool
   {
     do {
@@ -202,7 +204,7 @@ final class RowWriter {
   /// - Parameter originals: The stored values of all properties that may have changed, keyed by
   ///   slot.
   /// - Returns: `false` if no value has changed, or if a value cannot be stored or may be too
-  ///   large. If the result is `false`, nothing is written.
+  ///   large. In these cases, nothing is written.
   /// - Precondition: The changed properties are attributes that are not part of any unique index.
   func putAttributes(
     _ number: ObjectNumber, _ storage: EntityStorage, _ object: ManagedObject,
@@ -257,7 +259,8 @@ final class RowWriter {
     try history.updated(number, slots.compactMap { storage.propertyNumbers[$0] })
   }
 
-  /// Removes a row's index entries for `values`, but keeps those that `after` also requires.
+  /// Removes the index entries that a row has for `values`, except those that `after` also
+  /// requires.
   func removeEntries(
     _ number: ObjectNumber, _ storage: EntityStorage, _ values: [StoredValue],
     unlessIn after: [StoredValue]? = nil

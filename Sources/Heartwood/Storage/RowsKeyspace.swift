@@ -1,4 +1,4 @@
-/// Provides read access to a keyspace in a snapshot or within a transaction.
+/// A keyspace that can be read in a snapshot or within a transaction.
 enum RowsKeyspace {
   case snapshot(KeyspaceReader)
   case transaction(KeyspaceWriter)
@@ -47,7 +47,7 @@ enum RowsKeyspace {
     }
   }
 
-  /// Calls `body` with the value of each given row, in the given order.
+  /// Calls `body` with the position and the value of each row in `rows`, in order.
   ///
   /// The value is `nil` if the row does not exist.
   func forEach(

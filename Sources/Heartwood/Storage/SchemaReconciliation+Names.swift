@@ -3,12 +3,12 @@ extension SchemaReconciliation {
   ///
   /// Declarations that match nothing in the store are omitted. The rules apply in this order:
   ///
-  /// 1. A renamed declaration whose current name is not in the store, or has been matched, matches
-  ///    its first former name that is in the store and still unmatched. This applies even if a new
-  ///    declaration now uses that former name.
-  /// 2. Any other renamed declaration may have been renamed by an earlier migration. It matches a
-  ///    former name only if no current declaration uses that name and the store does not record
-  ///    that the declaration has replaced it.
+  /// 1. Suppose that a declaration has former names, and its current name is not in the store or is
+  ///    already matched. It matches its first former name that is in the store and still unmatched,
+  ///    even if a new declaration now uses that former name.
+  /// 2. Any other declaration with former names may have been renamed by an earlier migration. It
+  ///    matches a former name only if no current declaration uses that name and the store does not
+  ///    record that the declaration has replaced it.
   /// 3. Each remaining declaration matches its own name if that name is in the store and still
   ///    unmatched.
   ///
@@ -21,7 +21,7 @@ extension SchemaReconciliation {
     var free = Set(old.map(\.name))
     var result: [String: String] = [:]
     // Repeat, because a match may use up a stored name that is also the current name of another
-    // renamed declaration. That declaration can then match one of its former names.
+    // declaration. That declaration can then match one of its own former names.
     var count: Int
     repeat {
       count = result.count

@@ -1,6 +1,6 @@
-/// Computes the new model of a store from its current model and a program's schema.
+/// A comparison of a store's model with a program's schema, which yields the store's new model.
 ///
-/// Nothing is written. Entities and properties that exist in both models keep their numbers.
+/// The store is not changed. Entities and properties that exist in both models keep their numbers.
 /// Differences are recorded as sentences, which are included in the error if the store cannot be
 /// opened.
 struct SchemaReconciliation {
@@ -21,7 +21,7 @@ struct SchemaReconciliation {
   /// Descriptions of the model changes that no migration can apply to the store.
   private var refusals: [String] = []
 
-  /// Computes the new model of a store.
+  /// Creates a reconciliation, and computes the store's new model.
   ///
   /// - Throws: `incompatibleSchema` if there are no unused numbers left for new entities,
   ///   properties or layouts.
@@ -51,15 +51,16 @@ struct SchemaReconciliation {
       try refuse(
         differences,
         "The program's model (version \(schema.version)) is older than the store's model (version "
-          + "\(before.version)) and differs from it. Open the store with a newer program.")
+          + "\(before.version)) and differs from it. Open the store with a newer version of the "
+          + "program.")
     }
     try refuse(refusals, "The store cannot be migrated to the program's model.")
     guard schema.version == before.version else { return }
     try refuse(
       removals,
-      "The store has entities or properties that the program's model lacks. Declare them in the "
-        + "model, or, to remove them permanently, give the schema a version above "
-        + "\(before.version).")
+      "The store contains entities or properties that the program's model does not declare. "
+        + "Declare them in the model. To remove them permanently instead, give the schema a "
+        + "version higher than \(before.version).")
   }
 
   private func refuse(
@@ -116,12 +117,13 @@ struct SchemaReconciliation {
     _ entity: StoredModel.StoredEntity, _ related: StoredModel.StoredEntity?
   ) {
     let remedy =
-      "Declare \(entity.name) or, to remove its rows permanently, give the schema a version above "
-      + "\(before.version) and name \(entity.name) in `removing`."
+      "Declare \(entity.name) in the model. To remove its rows permanently instead, give the "
+      + "schema a version higher than \(before.version), and list \(entity.name) in `removing`."
     // Refuse the migration if another entity has the same name, because the two would be
     // indistinguishable.
     guard !result.entities.contains(where: { $0.name == entity.name }) else {
-      refusals.append("The store has another entity named \(entity.name). \(remedy)")
+      refusals.append(
+        "The store already contains a different entity named \(entity.name). \(remedy)")
       return
     }
     result.entities.append(entity)
@@ -142,7 +144,8 @@ struct SchemaReconciliation {
       if known.name != entity.name {
         changes.append("\(entity.name) is named \(known.name) in the store.")
       }
-      // Record former names only in a migration, because opening a store must not change its model.
+      // Record former names only in a migration, because merely opening a store must not change its
+      // model.
       if known.name != entity.name || schema.version > before.version {
         reconciled.replace(entity.renamedFrom)
       }

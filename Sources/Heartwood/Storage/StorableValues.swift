@@ -1,4 +1,4 @@
-/// Checks that values and rows can be read back after they have been stored.
+/// Methods that check whether values and rows can be read back after they have been stored.
 extension EntityStorage {
   /// The maximum length of a row in bytes.
   ///
@@ -19,8 +19,8 @@ extension EntityStorage {
     }
   }
 
-  /// Returns the reason why a row with the given values cannot be stored, or `nil` if it can be
-  /// stored.
+  /// Returns the reason why a row with the given values cannot be stored, or `nil` if the row can
+  /// be stored.
   func refusal(of values: [StoredValue]) -> String? {
     var total = fixedByteCount
     for property in variableColumns {
@@ -85,7 +85,7 @@ extension StoredValue {
     }
   }
 
-  /// An upper bound for the size, in bytes, of the text stored for the value in the history.
+  /// An upper bound on the number of bytes of text that the history stores for the value.
   fileprivate var textByteCount: Int {
     switch self {
     case .string(let text): text.utf8.count

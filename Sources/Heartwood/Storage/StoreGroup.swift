@@ -78,7 +78,7 @@ final class StoreGroup: Sendable {
   /// The current stores, in the order in which they were added.
   var attachedStores: [AttachedStore] { content.withLock { $0.attachedStores } }
 
-  /// Returns the first store whose model matches a condition, or `nil` if there is none.
+  /// Returns the first store whose model meets a condition, or `nil` if there is none.
   ///
   /// Stores that have been removed are searched last.
   func attachedStore(where isWanted: (StoreModel) -> Bool) -> AttachedStore? {

@@ -3,7 +3,7 @@ import Synchronization
 
 /// A schema, together with the keyspaces and record layouts of its entities in a store.
 ///
-/// Information that is needed for every row is computed only once, when the model is created.
+/// Information that is needed for every row is computed once, when this object is created.
 final class StoreModel: Sendable {
   let schema: Schema.Content
   /// The storage of each entity, indexed by the entity's position in the schema.
@@ -94,8 +94,8 @@ final class StoreModel: Sendable {
       .incompatibleSchema,
       count > changeCount
         ? "The store's model was changed after this container was opened. Open the container again."
-        : "This generation was written before the store's model was changed. Only containers "
-          + "that were opened before the change can read it. Read a newer generation.")
+        : "This generation was written before the store's model was changed. Only containers that "
+          + "were opened before the change can read this generation. Read a newer generation.")
   }
 
   /// Returns the storage of an entity.

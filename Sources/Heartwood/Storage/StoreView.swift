@@ -1,6 +1,8 @@
 import Synchronization
 
-/// A view of a store's rows in a generation or a transaction, or an empty view.
+/// A view of a store's rows in a generation or within a transaction.
+///
+/// The view is empty if the generation does not cover the store.
 final class StoreView {
   private enum Source {
     case empty
@@ -12,7 +14,8 @@ final class StoreView {
   let model: StoreModel
   /// A Boolean value that indicates whether the view has been used since the flag was last cleared.
   ///
-  /// Every use sets the flag, so that unused views can be found and released.
+  /// Every use of the view sets the flag. Views whose flag stays cleared are unused and can be
+  /// released.
   let wasUsed = Atomic(true)
   private var keyspaces: [String: RowsKeyspace?] = [:]
   private var objectKeyspaces: [RowsKeyspace??]

@@ -1,7 +1,8 @@
 import Foundation
 
 extension StorageType {
-  /// Returns the property type to use for an attribute of this storage type that no class declares.
+  /// Returns the property wrapper type for an attribute of this storage type that has no
+  /// declaration in a class.
   func attributeStorage(isOptional: Bool) -> any PropertyStorage.Type {
     func storage<Value: AttributeValue>(_: Value.Type) -> any PropertyStorage.Type {
       isOptional ? Attribute<Value?>.self : Attribute<Value>.self
@@ -29,7 +30,7 @@ extension StorageType {
 }
 
 extension StoredModel.StoredKind {
-  /// The property type to use for a property of this kind that no class declares.
+  /// The property wrapper type for a property of this kind that has no declaration in a class.
   var propertyStorage: any PropertyStorage.Type {
     switch self {
     case .attribute(let storageType, let isOptional):

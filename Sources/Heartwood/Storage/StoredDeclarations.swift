@@ -29,7 +29,7 @@ package struct StoredDeclarations: Codable, Equatable {
     var isPreservedOnDeletion: Bool?
     /// All values of the property's type, in stored form and in ascending order.
     ///
-    /// The list is recorded only if the type is defined by the program, and a minimum or maximum is
+    /// The list is recorded only if the program defines the type and a minimum or maximum is
     /// derived from the property; otherwise, it is `nil`. The list is empty if the order is
     /// unknown.
     var valueOrder: [StoredValue]?

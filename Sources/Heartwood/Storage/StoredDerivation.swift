@@ -68,8 +68,7 @@ extension DerivationFormula {
     return compute.map { DerivationFormula(name: name, compute: $0) }
   }
 
-  /// Returns a function that returns whichever of its argument values comes first in the given
-  /// order.
+  /// Returns a function that finds the argument value that comes first in the given order.
   ///
   /// If the order is empty, the function throws `incompatibleSchema` unless all values are equal.
   private static func first(in order: [StoredValue], _ path: String) -> Compute {

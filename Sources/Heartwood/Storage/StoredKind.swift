@@ -14,7 +14,7 @@ extension StoredModel.StoredKind {
     }
   }
 
-  /// The kind of the property as a phrase, including an article.
+  /// A phrase for error messages, such as "a to-one relationship".
   var phrase: String {
     switch self {
     case .attribute(let storageType, let isOptional):
@@ -62,8 +62,8 @@ extension StorageType {
     }
   }
 
-  /// The number of bits available for negative and for positive values, or `nil` if the type is not
-  /// an integer type.
+  /// The number of bits that an integer type provides for negative and for positive values, or
+  /// `nil` if this is not an integer type.
   private var integerBits: (signed: Int, unsigned: Int)? {
     switch self {
     case .int8: (7, 7)

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The model recorded in the store, so that the store can be read without the program's classes.
+/// The model recorded in a store, which allows the store to be read without the program's classes.
 ///
 /// The number of each entity and each property is assigned once and never reused. The names of
 /// keyspaces contain these numbers. Each record contains the number of the layout that was used to
@@ -59,8 +59,8 @@ package struct StoredModel: Codable, Equatable {
     var inverse: String?
     /// The numbers of the possible destination entities.
     var targets: [Int]
-    /// The keyspace that lists each owner's members or, for a to-one relationship, each
-    /// destination's referrers.
+    /// The keyspace that lists the members of each owner or, for a to-one relationship, the objects
+    /// that refer to each destination.
     ///
     /// The value is `nil` if there is no such list.
     var keyspace: String?
@@ -116,7 +116,8 @@ package struct StoredModel: Codable, Equatable {
     } catch {
       throw StorageError(
         .corrupt,
-        "The store's model cannot be decoded. Restore a backup. Underlying error: \(error)")
+        "The store is corrupt: its model cannot be decoded. Restore a backup. Underlying error: "
+          + "\(error)")
     }
     try model.check()
     return model
@@ -137,7 +138,8 @@ package struct StoredModel: Codable, Equatable {
       numbers.allSatisfy({ (1...lastEntity.clamped).contains($0) })
     else {
       throw StorageError(
-        .corrupt, "The store's model has a duplicate or invalid entity. Restore a backup.")
+        .corrupt,
+        "The store is corrupt: its model contains a duplicate or invalid entity. Restore a backup.")
     }
     for entity in entities {
       let properties = Set(entity.properties.map(\.number))
@@ -147,7 +149,9 @@ package struct StoredModel: Codable, Equatable {
         entity.layouts.count <= Int(UInt16.max)
       else {
         throw StorageError(
-          .corrupt, "The store's model has a duplicate or invalid property. Restore a backup.")
+          .corrupt,
+          "The store is corrupt: its model contains a duplicate or invalid property. Restore a "
+            + "backup.")
       }
     }
   }
@@ -178,7 +182,8 @@ extension StoredModel.StoredEntity {
     }
   }
 
-  /// Returns whether two entities share an index or a relationship, or one refers to the other.
+  /// Returns whether this entity and `other` share an index or a relationship, or one refers to the
+  /// other.
   func isRelated(to other: StoredModel.StoredEntity) -> Bool {
     let (ends, otherEnds) = (properties.compactMap(\.ends), other.properties.compactMap(\.ends))
     return ends.contains { $0.targets.contains(other.number) }
@@ -213,8 +218,8 @@ extension TextIndexDescription {
   /// Returns the name of the index's keyspace.
   ///
   /// The name consists of the number of the declaring entity, the numbers of the attributes and the
-  /// identifier of the tokenizer. A program that does not declare an index removes it when opening
-  /// the store. Therefore, an index never lacks changes made by such a program.
+  /// identifier of the tokenizer. When a program that does not declare an index opens the store, it
+  /// removes the index. Therefore, changes made by such a program are never missing from an index.
   func keyspace(_ stored: StoredModel.StoredEntity) throws -> String {
     let numbers = try slots.map { "\(try stored.number(of: entity.properties[$0]))" }
     return "text.\(stored.number).\(numbers.joined(separator: "-")).\(tokenizer.identifier)"

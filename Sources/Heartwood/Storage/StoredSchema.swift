@@ -1,4 +1,4 @@
-/// Builds the descriptions of a store's entities from the store's model, without the program's
+/// A builder that describes a store's entities based on the store's model, without the program's
 /// classes.
 struct StoredSchema {
   private let model: StoredModel
@@ -38,8 +38,8 @@ struct StoredSchema {
   private static func damage(_ entity: String) -> StorageError {
     StorageError(
       .corrupt,
-      "The store's model contains an inconsistent description of the entity \(entity). Restore a "
-        + "backup.")
+      "The store is corrupt: its model contains an inconsistent description of the entity "
+        + "\(entity). Restore a backup.")
   }
 
   // MARK: Entities
@@ -152,7 +152,7 @@ struct StoredSchema {
           .incompatibleFormat,
           "The derived attribute \(entity.name).\(property.name) uses the formula "
             + "\(found.formula), which this version of Heartwood does not support. Use a newer "
-            + "version.")
+            + "version of Heartwood.")
       }
       let derived = DerivedAttribute(
         property: property, formula: formula, attribute: attribute, relationship: relationship,

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A store's object graph metadata.
+/// The object graph metadata of a store.
 struct StoredState {
   /// The model, or `nil` if the store has never been opened with a model.
   private(set) var model: StoredModel?
@@ -16,7 +16,7 @@ struct StoredState {
     changeCount = try keyspace?.withValue(StoredModel.changesKey) { try $0.number() } ?? 0
     guard changeCount >= 0, changeCount < .max else {
       throw StorageError(
-        .corrupt, "The store's count of model changes is invalid. Restore a backup.")
+        .corrupt, "The store is corrupt: its count of model changes is invalid. Restore a backup.")
     }
     guard let text = try bytes(Self.identityKey) else {
       guard model == nil else { throw Self.damage }
@@ -32,7 +32,7 @@ struct StoredState {
   private static var damage: StorageError {
     StorageError(
       .corrupt,
-      "The store identifier in the object graph metadata is invalid. Restore a backup.")
+      "The store is corrupt: its identity in object URIs is invalid. Restore a backup.")
   }
 
   /// Returns the schema, together with the keyspaces and record layouts of its entities in this

@@ -14,8 +14,8 @@ struct TextEdits {
     let end: Int
   }
 
-  // Keep each term's data in several compact arrays, because most of the time is spent waiting for
-  // memory.
+  // Store each term's data in several compact arrays, because most of the run time is spent waiting
+  // for memory.
 
   /// The range of a term's bytes in `termBytes`.
   private struct Name {
@@ -29,7 +29,7 @@ struct TextEdits {
     var first: Int32 = -1
     /// The offset at which the next byte is written.
     var next: Int32 = -1
-    /// The offset at which the last slice's space for data ends.
+    /// The offset at which the data of the last slice must end.
     ///
     /// The link to the next slice is stored there.
     var limit: Int32 = -1
@@ -217,8 +217,8 @@ struct TextEdits {
     var stream = streams[number]
     let difference = row - stream.lastRow
     stream.lastRow = row
-    // Use the lowest bit as the sign. Rows are usually added in ascending order, but a row can also
-    // be less than the previous one.
+    // Use the lowest bit as the sign, because a row can be less than the previous one, although
+    // rows are usually added in ascending order.
     append(varint: UInt64(difference.magnitude) << 1 | (difference < 0 ? 1 : 0), to: &stream)
     append(varint: UInt64(content.count), to: &stream)
     for position in content.indices { append(content[position], to: &stream) }

@@ -1,8 +1,8 @@
-/// Compares text indexes with the rows of a view.
+/// A check that compares text indexes with the rows of a view.
 ///
 /// The check adds up the hashes of the postings in an index and, separately, the hashes of the
-/// postings that the rows require. The check then compares the two sums. The postings therefore
-/// need not be sorted or kept in memory.
+/// postings that the rows require, and then compares the two sums. It need not sort the postings or
+/// keep them in memory.
 struct TextIndexCheck {
   let view: StoreView
 
@@ -18,7 +18,7 @@ struct TextIndexCheck {
   }
 
   /// Returns a description of a difference between an index and the rows of one entity, or `nil` if
-  /// they do not differ.
+  /// there is no difference.
   private func difference(
     _ index: TextIndexDescription, _ storage: EntityStorage
   ) throws -> String? {

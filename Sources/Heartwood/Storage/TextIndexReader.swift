@@ -1,11 +1,11 @@
-/// Reads a text index for the objects of one entity.
+/// A reader of a text index for the objects of one entity.
 final class TextIndexReader {
   let keys: TextIndexKeys
   let fieldCount: Int
   private let keyspace: RowsKeyspace
-  /// The most recently read entry that contains the lengths of rows.
+  /// The most recently read entry of row lengths.
   ///
-  /// Each such entry contains the lengths of neighbouring rows.
+  /// Each entry contains the lengths, in words, of neighbouring rows.
   @exclusivity(unchecked) private var lengths: (number: Int64, bytes: [UInt8]) = (-1, [])
 
   init(_ keyspace: RowsKeyspace, entity number: Int, fieldCount: Int) {
@@ -38,8 +38,8 @@ final class TextIndexReader {
 
   /// Calls `body` with each term that is similar to a word, in ascending order.
   ///
-  /// - Complexity: Reads only those terms whose prefix could begin a similar term, and seeks past
-  ///   the rest.
+  /// - Complexity: Reads only those terms whose prefix may begin a similar term, and seeks past all
+  ///   others.
   func forEachTerm(
     similarTo test: inout TextSimilarity,
     _ body: (_ term: [UInt8], _ entry: TextIndexTerm) throws -> Void

@@ -1,4 +1,4 @@
-/// Writes the changes of one transaction to a text index, for the objects of one entity.
+/// A writer that applies the changes of one transaction to a text index, for one entity's objects.
 ///
 /// Changes are collected and written in term order, so that each changed posting list is written
 /// only once. To limit memory use, changes are written early if their total size exceeds
@@ -30,8 +30,8 @@ final class TextIndexWriter {
   /// The number of words in the changed rows.
   private var wordCount = 0
 
-  /// - Throws: `incompatibleSchema` if the index has a custom tokenizer that this program does not
-  ///   contain.
+  /// Creates a writer, or throws `incompatibleSchema` if the index has a custom tokenizer that this
+  /// program does not contain.
   init(_ keyspace: KeyspaceWriter, _ index: TextIndexDescription, entity number: Int) throws {
     self.keyspace = keyspace
     keys = TextIndexKeys(entity: number)
@@ -77,13 +77,13 @@ final class TextIndexWriter {
     }
   }
 
-  /// Keeps the words of a row, so that the row can become pending.
+  /// Keeps the words of a row in memory, so that the row can become pending.
   ///
   /// If too many rows or words change, the method discards all words that have been kept.
   private func keep(_ row: Int64, _ before: [UInt64]?, _ after: [UInt64]?) {
     guard let count = rows?.count else { return }
-    // Use the byte limit as a limit for the number of words too, because each word takes up more
-    // than one byte.
+    // Limit the number of words by the byte limit too, because each word takes up more than one
+    // byte.
     wordCount += (before?.count ?? 0) + (after?.count ?? 0)
     guard count < PendingText.maxAddedCount, wordCount < PendingText.maxAddedByteCount else {
       rows = nil

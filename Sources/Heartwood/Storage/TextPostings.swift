@@ -23,8 +23,8 @@ package struct TextPostings {
   static var damage: StorageError {
     StorageError(
       .corrupt,
-      "A text index of the store is damaged. To rebuild it, open the store with a model that does "
-        + "not declare the index, and then with a model that declares it.")
+      "A text index of the store is corrupt. To rebuild the index, open the store with a model "
+        + "that does not declare the index, and then with a model that declares it.")
   }
 
   package init(_ bytes: [UInt8], from offset: Int = 0, fieldCount: Int) {
@@ -147,7 +147,7 @@ package struct TextPostings {
   }
 }
 
-/// Builds blocks of postings.
+/// A builder that divides a list of postings into blocks.
 package struct TextPostingsBuilder {
   package struct Block {
     let row: Int64

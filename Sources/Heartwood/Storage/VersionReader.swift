@@ -1,6 +1,6 @@
 import Foundation
 
-/// Finds the versions of an object between two generations.
+/// A reader that finds the versions of an object between two generations.
 ///
 /// The base of a transaction is the number of its first frame. The base is greater than every
 /// earlier generation, but not greater than the generation created by the transaction. Therefore,
@@ -29,7 +29,7 @@ struct VersionReader {
   private let states: [State]
   private let steps: [Step]
 
-  /// Finds the versions of an object.
+  /// Creates a reader that finds the versions of an object.
   ///
   /// - Parameters:
   ///   - snapshots: The generations to inspect, from the oldest to the newest.
@@ -71,8 +71,8 @@ struct VersionReader {
         && (before.row?.values ?? []).isIdentical(to: after.row?.values ?? [])
       let between = before.generation + 1...after.generation
       let version = after.row?.version ?? 0
-      // Check whether the history records the change. The history lacks changes made by programs
-      // that opened the store without history tracking.
+      // Check whether the history records the change. A change is missing if it was made by a
+      // program that opened the store without history tracking.
       let isKnown = known.contains { between.contains($0.base) && version <= $0.base }
       guard !isSame, !isKnown else { continue }
       steps.append(Step(base: between.contains(version) ? version : after.generation))

@@ -31,8 +31,8 @@ enum CharacterClass: UInt8 {
     case UInt8(ascii: "_"): .joiner
     case UInt8(ascii: "'"): .midBoth
     case UInt8(ascii: "\""): .quote
-    // Allow these characters only between digits. Unlike in Annex #29, a full stop or a colon
-    // between letters separates words, because such text is usually an address.
+    // Allow these characters between digits, but not between letters. Unlike Annex #29, treat
+    // "example.com" as two words, so that a query can find each part.
     case UInt8(ascii: "."), UInt8(ascii: ","), UInt8(ascii: ";"): .midNumber
     default: .other
     }
@@ -51,7 +51,8 @@ enum CharacterClass: UInt8 {
     case 0x66B: self = .digit
     // Join digits across the narrow space that separates groups of digits in a long number.
     case 0x202F: self = .joiner
-    // Treat the zero-width space as a word separator.
+    // Treat the zero-width space as a word separator, although its Unicode category would make it a
+    // mark.
     case 0x200B: self = .other
     // Treat these characters as letters, although other Unicode properties classify them as symbols
     // or punctuation.
@@ -60,13 +61,14 @@ enum CharacterClass: UInt8 {
       self = .letter
     case 0x5D0...0x5F2, 0xFB1D...0xFB4F: self = Self(properties: scalar, letter: .hebrew)
     case 0x3031...0x3035, 0x309B...0x309C, 0x30A0, 0x32D0...0x32FE, 0x3300...0x3357: self = .paired
-    // These are the scripts of South-East Asia, kana, Hangul and Khitan.
+    // Split text in these scripts into pairs of characters. They are the scripts of South-East
+    // Asia, kana, Hangul and Khitan.
     case 0x0E00...0x0EFF, 0x1000...0x109F, 0x1780...0x17FF, 0x1950...0x19DF, 0x1A20...0x1AAF,
       0x3040...0x30FF, 0x31F0...0x31FF, 0xA9E0...0xA9FF, 0xAA60...0xAADF, 0xAC00...0xD7A3,
       0xFF66...0xFF9D, 0x11700...0x1174F, 0x17000...0x18DFF, 0x1AFF0...0x1B2FF:
       self = Self(properties: scalar, letter: .paired)
     // These are the parts of a decomposed Hangul syllable. The first part begins the syllable, and
-    // the others continue it.
+    // the other parts continue it.
     case 0x1100...0x115F, 0xA960...0xA97F: self = .paired
     case 0x1160...0x11FF, 0xD7B0...0xD7FF: self = .mark
     case 0xFF9E, 0xFF9F: self = .mark
@@ -84,7 +86,8 @@ enum CharacterClass: UInt8 {
       case .decimalNumber: .digit
       case .connectorPunctuation: .joiner
       case .nonspacingMark, .enclosingMark, .spacingMark, .format: .mark
-      // Treat letters in circles and squares as letters.
+      // Treat a letter in a circle or a square as a letter, although Unicode classifies it as a
+      // symbol.
       case .otherSymbol: scalar.properties.isAlphabetic ? letter : .other
       default: .other
       }

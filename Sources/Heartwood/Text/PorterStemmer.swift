@@ -1,7 +1,7 @@
-/// Removes the endings of English words, using the algorithm from Porter's paper "An algorithm for
-/// suffix stripping" (1980).
+/// A stemmer that removes the endings of English words, using the algorithm from Porter's paper "An
+/// algorithm for suffix stripping" (1980).
 ///
-/// The comments refer to the steps in the paper.
+/// The comments give the number of each step in the paper.
 struct PorterStemmer {
   /// The letters of the word being stemmed.
   ///
@@ -129,7 +129,7 @@ struct PorterStemmer {
 
   // MARK: Steps
 
-  /// Performs step 1a of the algorithm.
+  /// Removes a plural ending, as in "cats" (step 1a of the algorithm).
   private mutating func removePlural() {
     if ends(with: "sses") || ends(with: "ies") {
       end -= 2
@@ -138,7 +138,8 @@ struct PorterStemmer {
     }
   }
 
-  /// Performs step 1b of the algorithm.
+  /// Removes the ending of a past tense or a participle, as in "plastered" (step 1b of the
+  /// algorithm).
   private mutating func removePastTense() {
     if ends(with: "eed") {
       if measure > 0 { end -= 1 }
@@ -158,12 +159,12 @@ struct PorterStemmer {
     }
   }
 
-  /// Performs step 1c of the algorithm.
+  /// Replaces a final "y" with "i", as in "happy" (step 1c of the algorithm).
   private mutating func replaceFinalY() {
     if ends(with: "y"), stemHasVowel { replaceSuffix(with: "i") }
   }
 
-  /// Performs step 2 of the algorithm.
+  /// Shortens a double suffix, such as "ization" to "ize" (step 2 of the algorithm).
   private mutating func replaceDoubleSuffixes() {
     replaceFirst(of: [
       ("ational", "ate"), ("tional", "tion"), ("enci", "ence"), ("anci", "ance"), ("izer", "ize"),
@@ -174,7 +175,7 @@ struct PorterStemmer {
     ])
   }
 
-  /// Performs step 3 of the algorithm.
+  /// Removes or shortens a suffix such as "ness" or "alize" (step 3 of the algorithm).
   private mutating func removeDerivation() {
     replaceFirst(of: [
       ("icate", "ic"), ("ative", ""), ("alize", "al"), ("iciti", "ic"), ("ical", "ic"),
@@ -189,15 +190,14 @@ struct PorterStemmer {
     }
   }
 
-  /// Performs step 4 of the algorithm.
+  /// Removes a suffix such as "ance" or "ment" from a long word (step 4 of the algorithm).
   private mutating func removeLongSuffix() {
     let suffixes: [StaticString] = [
       "al", "ance", "ence", "er", "ic", "able", "ible", "ant", "ement", "ment", "ent", "ion", "ou",
       "ism", "ate", "iti", "ous", "ive", "ize",
     ]
     for suffix in suffixes where ends(with: suffix) {
-      // Check the letter before "ion", which is the only suffix that ends with n. That letter must
-      // be an s or a t.
+      // Remove "ion" only after an s or a t. It is the only suffix that ends with n.
       let before = stemEnd > 0 ? word[stemEnd - 1] : 0
       let isAfterSOrT = before == UInt8(ascii: "s") || before == UInt8(ascii: "t")
       if word[end - 1] == UInt8(ascii: "n"), !isAfterSOrT { return }
@@ -206,7 +206,7 @@ struct PorterStemmer {
     }
   }
 
-  /// Performs step 5 of the algorithm.
+  /// Removes a final "e", and shortens a final "ll", if the word is long (step 5 of the algorithm).
   private mutating func tidy() {
     if ends(with: "e") {
       let count = measure

@@ -8,7 +8,7 @@ struct TextDocument {
   /// attributes that the leaf does not search.
   private(set) var occurs: [Bool]
 
-  /// Looks for the leaves of a query in the attributes of an object.
+  /// Creates a document by looking for the leaves of a query in the attributes of an object.
   init(_ texts: [String?], _ tree: TextSearchTree, _ tokenizer: TextTokenizer) {
     self.init(tree)
     var test = LeafTest(tree)
@@ -28,9 +28,11 @@ struct TextDocument {
     }
   }
 
-  /// Looks for the leaves of a query in text that has already been split into words.
+  /// Creates a document by looking for the leaves of a query in text that has already been split
+  /// into words.
   ///
-  /// - Parameter words: The terms, each with its positions in one or more attributes.
+  /// - Parameter words: The terms, each with a closure that returns its positions in the given
+  ///   attributes.
   init(
     length: Int, _ words: some Sequence<(term: [UInt8], positions: (UInt64) throws -> [UInt32])>,
     _ tree: TextSearchTree
@@ -52,7 +54,7 @@ struct TextDocument {
     occurs = Array(repeating: false, count: tree.leaves.count)
   }
 
-  /// Compares terms with the leaves of a query.
+  /// A comparison of terms with the leaves of a query.
   private struct LeafTest {
     private let leaves: [TextSearchTree.Leaf]
     private var similarities: [TextSimilarity?]
@@ -90,7 +92,7 @@ struct TextDocument {
     }
   }
 
-  /// Returns the relevance of the object.
+  /// Returns the relevance of the object to a query.
   func score(_ tree: TextSearchTree, _ ranking: TextRanking) -> Double {
     var score = 0.0
     for leaf in tree.leaves.indices where tree.areScored[leaf] && !positions[leaf].isEmpty {

@@ -1,4 +1,4 @@
-/// Parses text typed into a search field.
+/// A parser for text typed into a search field.
 ///
 /// Every input is valid.
 struct TextQueryParser {
@@ -25,7 +25,7 @@ struct TextQueryParser {
 
   /// The maximum length, in Unicode scalars, of the input that is parsed.
   private static let maxScalarCount = 1 << 15
-  /// The maximum number of words and phrases.
+  /// The maximum number of words and phrases that are parsed.
   private static let maxItemCount = 256
   /// The maximum nesting depth of parentheses, names and negations.
   ///
@@ -128,7 +128,7 @@ struct TextQueryParser {
     return .words(text)
   }
 
-  /// Parses the content of `NEAR(…)`.
+  /// Parses the text between the parentheses of `NEAR(…)`.
   private static func near(_ text: String) -> TextQuery.Node {
     var content = text
     var distance = 10
@@ -149,7 +149,7 @@ struct TextQueryParser {
     return .near(texts, distance: distance)
   }
 
-  /// Splits the input into items.
+  /// A scanner that splits the input into items.
   private struct Scanner {
     private let scalars: [Unicode.Scalar]
     private var position = 0

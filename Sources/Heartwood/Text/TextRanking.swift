@@ -12,7 +12,7 @@ struct TextStatistics: Sendable {
   var leafCounts: [Int]
 }
 
-/// Computes the relevance of objects using the Okapi BM25 formula.
+/// A ranking of objects by relevance, computed with the Okapi BM25 formula.
 struct TextRanking {
   /// The weights of the attributes, in units of 1/1024.
   ///

@@ -41,7 +41,7 @@ struct TextSearchTree {
   private(set) var areScored: [Bool] = []
   /// For each leaf, a Boolean value that indicates whether its positions are needed.
   ///
-  /// The positions of a leaf are needed if the leaf is part of a phrase.
+  /// The positions of a leaf are needed if the leaf is part of a phrase or of a `NEAR` search.
   private(set) var needPositions: [Bool] = []
   private var positions: [Leaf: Int] = [:]
   private let tokenizer: TextTokenizer
@@ -69,7 +69,7 @@ struct TextSearchTree {
   /// The error for a query that is too large.
   struct TooLarge: Error {}
 
-  /// Splits the text of a query into terms.
+  /// Creates a tree by splitting the text of a query into terms.
   ///
   /// - Parameter field: A closure that returns the position of an attribute in the index, or `nil`
   ///   for a name that is not an attribute of the index.

@@ -1,4 +1,4 @@
-/// Compares terms with a given word by counting the differences between their letters.
+/// A comparison of terms with a given word that counts the differences between their letters.
 ///
 /// If terms are compared in ascending order, a prefix shared by consecutive terms is processed only
 /// once.
@@ -32,7 +32,7 @@ struct TextSimilarity {
     for column in 0...min(word.count, distance) { cells[column] = UInt8(column) }
   }
 
-  /// Compares a term.
+  /// Compares a term with the word.
   mutating func compare(_ term: some Collection<UInt8>) -> Result {
     var (count, byteCount) = (0, 0)
     var decoder = UTF8()
@@ -50,7 +50,7 @@ struct TextSimilarity {
     return cells[count * stride + word.count] <= distance ? .similar : .different
   }
 
-  /// Computes the row for a prefix of the path.
+  /// Computes the row of `cells` for a prefix of `path`.
   private mutating func addRow(_ row: Int) {
     let (start, last) = (row * stride, (row - 1) * stride)
     cells[start] = UInt8(row)

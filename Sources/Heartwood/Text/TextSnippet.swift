@@ -13,7 +13,7 @@ struct TextHighlights {
   /// The positions of the matching words, in ascending order.
   private let found: [Int]
 
-  /// Finds the words that match a query.
+  /// Creates highlights by finding the words of a text that match a query.
   ///
   /// Negated parts of the query are ignored.
   ///

@@ -11,9 +11,9 @@ public struct TextTokenizer: Sendable {
   enum Kind {
     case words(WordScanner)
     case custom(any CustomTextTokenizer)
-    /// A custom tokenizer implemented by another program.
+    /// A custom tokenizer that is not available in this process.
     ///
-    /// The current process, for example a command-line tool, knows only the name of the tokenizer.
+    /// A command-line tool, for example, knows only the tokenizer's name.
     case unknown
   }
 
@@ -27,8 +27,8 @@ public struct TextTokenizer: Sendable {
   ///
   /// Words are separated as in Unicode Standard Annex #29, with these exceptions. Parts of e-mail
   /// addresses and URLs are separate words. Letters after a number begin a new word. An apostrophe
-  /// at the end of a word is dropped. Runs of Chinese, Japanese, Korean, Thai, Lao, Khmer and Burmese
-  /// characters are split into overlapping pairs.
+  /// at the end of a word is dropped. Runs of Chinese, Japanese, Korean, Thai, Lao, Khmer and
+  /// Burmese characters are split into overlapping pairs.
   ///
   /// - Parameters:
   ///   - stemming: The language whose word endings are removed.
@@ -42,7 +42,7 @@ public struct TextTokenizer: Sendable {
         stemming: stemming, ignoresCase: ignoresCase, ignoresDiacritics: ignoresDiacritics))
   }
 
-  /// Returns a custom tokenizer implemented by the program.
+  /// Returns a tokenizer that uses your own implementation.
   public static func custom(_ tokenizer: some CustomTextTokenizer) -> TextTokenizer {
     TextTokenizer(
       kind: .custom(tokenizer), identifier: "custom-\(tokenizer.name)-\(tokenizer.version)")
@@ -95,7 +95,7 @@ public struct TextTokenizer: Sendable {
 
   /// A Boolean value that indicates whether the tokenizer can be used.
   ///
-  /// A tool cannot use a program's custom tokenizer.
+  /// A command-line tool cannot use a custom tokenizer that is implemented in another program.
   var isKnown: Bool {
     if case .unknown = kind { return false }
     return true
@@ -140,12 +140,12 @@ public struct TextTokenizer: Sendable {
   }
 }
 
-/// A tokenizer implemented by a program.
+/// A tokenizer that you implement.
 ///
 /// The store records the name and the version. Increase the version whenever the tokenizer's
 /// results change, so that the index is rebuilt when the store is next opened.
 public protocol CustomTextTokenizer: Sendable {
-  /// The name recorded in the store: up to 64 letters, digits and hyphens.
+  /// The name recorded in the store: up to 64 ASCII letters, digits and hyphens.
   var name: String { get }
   /// The version of the tokenizer's rules.
   var version: Int { get }

@@ -157,7 +157,8 @@ struct WordScan {
       : word.precomposedStringWithCompatibilityMapping
     for scalar in normalised.unicodeScalars {
       switch scalar.value {
-      // A narrow no-break space within a number has become U+0020 here. Skip it.
+      // Skip a space, because normalisation turns a narrow no-break space within a number into
+      // U+0020.
       case 0x20: continue
       case 0..<0x80:
         let isUpper = options.ignoresCase && (0x41...0x5A).contains(scalar.value)

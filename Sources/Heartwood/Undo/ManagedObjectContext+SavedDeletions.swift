@@ -1,16 +1,17 @@
-/// Undoes deletions that have already been saved.
+/// Methods that undo deletions which have already been saved.
 extension ManagedObjectContext {
   /// Reinserts an object whose deletion was saved, and restores the object's former values.
   func insertAgain(_ object: ManagedObject) {
     // Clear the references first, so that setting them to the object's new ID is recorded as an
     // edit.
     let references = remainingReferences(to: object)
-    // A reference may contain only the number or, if it was read after the deletion, another object
-    // with the same number. The undo log must record the deleted object instead.
+    // Point each reference at the deleted object, so that the undo log records that object. The
+    // reference may contain only the object's number, or an object that was read after the deletion
+    // and has the same number.
     for (referring, property) in references { referring.setTarget(.object(object), property) }
     for (referring, property) in references { setToOne(referring, property, nil) }
-    // Do not call `awakeFromInsert`, because the object was already awakened when it was inserted
-    // or fetched.
+    // Prevent a call to `awakeFromInsert`, because the object was already awakened when it was
+    // inserted or fetched.
     object.state.insert(.hasAwoken)
     _ = register(new: object)
     for property in entity(of: object).properties where property.isAttribute {

@@ -67,9 +67,9 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Loads an object, and returns whether its properties have values to which they can be reverted.
+  /// Loads an object if necessary, and returns whether its properties can be reverted.
   ///
-  /// An object that has neither a row nor edits has no such values.
+  /// The properties cannot be reverted if the object has neither a row nor edits.
   func isRevertible(_ object: ManagedObject) -> Bool {
     if object.isFault { fire(object) }
     return !object.isFault && !object.isInaccessible || object.changes?.isEmpty == false
@@ -108,8 +108,8 @@ extension ManagedObjectContext {
 
   /// Completes the deletion of a saved object after a group has been reverted.
   ///
-  /// The delete rules then also cover references to the object that other contexts have added
-  /// since.
+  /// The deletion is repeated, so that the delete rules also apply to references that other
+  /// contexts have added to the object.
   private func completeDeletion(of object: ManagedObject) {
     guard deleted.contains(object), !object.isInaccessible else { return }
     deleted.remove(object)
@@ -149,7 +149,7 @@ extension ManagedObjectContext {
       case .none: target = toOneTarget(of: object, property)
       }
     }
-    // Clear the target if it has left the context.
+    // Clear a target that has left the context, because a reference must stay within the context.
     if target?.source !== self { target = nil }
     let before = toOneTarget(of: object, property)
     setToOne(object, property, target)
@@ -223,8 +223,8 @@ extension ManagedObjectContext {
     if object.entityDescription?.inverses[property.slot] != nil {
       // Skip the member if its own side of the relationship cannot be reverted.
       guard isRevertible(member) else { return false }
-      // The member is still a fault: the pinned generation lacks its row, but this context has
-      // edited it.
+      // Allow a member that is still a fault, because this context has edited it. The pinned
+      // generation does not contain its row.
       if member.isFault { return true }
     }
     // Do not add a member that another context has deleted, because the addition would be recorded
@@ -300,7 +300,7 @@ extension ManagedObjectContext {
     reorder(object, property, base)
   }
 
-  /// Discards the change to a property if its value equals the value in the row.
+  /// Discards the unsaved change to a property whose value equals the value in the row.
   func discardNoOpEdit(of object: ManagedObject, _ property: PropertyDescription) {
     guard let changes = object.changes, !object.isInserted,
       let original = changes.originals[property.slot],
@@ -337,7 +337,8 @@ extension ManagedObjectContext {
     if !assigned.isEmpty { object.ownChanges.assigned = assigned }
     object.state.insert(.inserted)
     object.setHooks(.writing)
-    // Dismiss any fault that the program has since created for the object's ID.
+    // Dismiss any fault that has since been created for the object's ID, because an ID must
+    // identify only one object.
     dismissFault(object.number)
     register(object, object.number)
     inserted.insert(object)

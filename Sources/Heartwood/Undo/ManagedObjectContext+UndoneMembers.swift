@@ -1,4 +1,6 @@
-/// Reverts changes to one side of a relationship, which other contexts may have made too.
+/// Methods that revert changes to one side of a relationship.
+///
+/// Other contexts may have made the same changes.
 extension ManagedObjectContext {
   /// Reverts the addition of a member to one side of a relationship.
   func revertAddition(
@@ -6,7 +8,8 @@ extension ManagedObjectContext {
   ) {
     let wasAddition = isAddition(member, object, property)
     guard isMember(member, object, property) else { return }
-    // If loading shows that another context has made the same addition, this context has no edit.
+    // If loading shows that another context has also added the member, hide the member instead of
+    // recording a removal as an edit.
     if wasAddition, !isAddition(member, object, property) {
       hide(member, object, property)
     } else {
@@ -14,17 +17,16 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Returns whether this context has an unsaved addition of a member.
+  /// Returns whether a member was added in this context and the addition has not been saved.
   private func isAddition(
     _ member: ManagedObject, _ object: ManagedObject, _ property: PropertyDescription
   ) -> Bool {
     object.changes?.members[property.slot]?.added.contains(member) == true
   }
 
-  /// Removes a member that another context has added from the loaded members, without recording an
-  /// edit.
+  /// Removes a member from the loaded members, without recording an edit.
   ///
-  /// The next fetch of the object reads the members again.
+  /// The member was added by another context, so it may return when the object is next fetched.
   private func hide(
     _ member: ManagedObject, _ object: ManagedObject, _ property: PropertyDescription
   ) {
@@ -87,7 +89,7 @@ extension ManagedObjectContext {
       object.setTarget(.object(member), property)
     } else {
       if object.changes?.members[property.slot]?.removed.contains(member) == true {
-        // Loading the members discards the removal if another context has also made it.
+        // Load the members, which discards the removal if another context has also made it.
         if !object.hasMembers(property) { _ = loadedMembers(of: object, property) }
         if object.changes?.members[property.slot]?.removed.contains(member) == true {
           return addAgain(member, object, property, storedPosition(of: member, object, property))

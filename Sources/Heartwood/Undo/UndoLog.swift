@@ -22,7 +22,7 @@ final class UndoLog {
     case insertion(ManagedObject)
     case deletion(ManagedObject)
     /// A child context pushed changes that are based on an older version of the row. That version
-    /// became the base of the object's changes (N-05).
+    /// became the base of the object's changes (guarantee N-05).
     case base(ManagedObject, EarlierState?)
 
     /// The object that was changed.
@@ -44,7 +44,7 @@ final class UndoLog {
     let predecessor: ManagedObject?
   }
 
-  /// A property of an object.
+  /// A key that identifies a property of an object.
   private struct PropertyKey: Hashable {
     private let object: ObjectIdentifier
     private let slot: Int
@@ -68,7 +68,8 @@ final class UndoLog {
     /// If the value is `true`, it is also `true` for all earlier groups.
     var isSaved = false
 
-    /// Applies `transform` to each step, and keeps only the results that are not `nil`.
+    /// Replaces each step with the result of `transform`, and removes the step if the result is
+    /// `nil`.
     mutating func compact(_ transform: (Step) -> Step?) { steps = steps.compactMap(transform) }
   }
 
@@ -94,7 +95,8 @@ final class UndoLog {
   /// The saved objects deleted by the current undo or redo.
   private var deletedAgain: [ManagedObject] = []
 
-  /// The objects whose earlier deletion is not reverted.
+  /// The objects whose earlier deletion must not be reverted, because another context has deleted
+  /// them.
   private var ignored: Set<ManagedObject> = []
 
   var canUndo: Bool { !undoable.isEmpty || !open.steps.isEmpty }
@@ -151,7 +153,8 @@ final class UndoLog {
     compact(left)
   }
 
-  /// Discards the recorded bases of an object's changes after the object has been read again.
+  /// Discards the steps that record the base of an object's changes, after the object has been
+  /// reread.
   func forgetBases(of object: ManagedObject) {
     compact { step in if case .base(object, _) = step { nil } else { step } }
   }
@@ -176,8 +179,8 @@ final class UndoLog {
           .value(object, property, value, isFirst: false)
         case .target(let object, let property, let target, _):
           .target(object, property, target, isFirst: false)
-        // Drop this step, because the order before the change is no longer known. The later steps
-        // are sufficient.
+        // Drop this step, because the order before the change is no longer known. Reverting the
+        // steps that follow it is sufficient.
         case .original: nil
         // Drop this step, because a base applies only to unsaved changes.
         case .base: nil
@@ -240,26 +243,27 @@ final class UndoLog {
     return begin(redoable.popLast())
   }
 
-  /// Returns the steps of a group, the last step first.
+  /// Begins to revert a group, and returns its steps, the last step first.
   ///
-  /// The new group, which records the reversal of these steps, gets the same name.
+  /// The open group, which records the reversal of these steps, gets the same name.
   private func begin(_ group: Group?) -> [Step] {
     open.name = group?.name
     for case .deletion(let object) in group?.steps ?? [] { restored.insert(object) }
     return group?.steps.reversed() ?? []
   }
 
-  /// Returns whether the deletion of an object is reverted by the current undo or redo.
+  /// Returns whether the current undo or redo reverts the deletion of an object.
   func restores(_ object: ManagedObject) -> Bool { restored.contains(object) }
 
-  /// Records that the insertion of an object cannot be reverted, because another context has deleted
-  /// the object.
+  /// Records that an insertion cannot be reverted, because another context has deleted the object.
   ///
-  /// An earlier deletion of the object is then not reverted either. Otherwise, it would insert the
-  /// object again.
+  /// An earlier deletion of the object must then not be reverted either, because that would insert
+  /// the object again.
   func ignoreEarlierDeletion(of object: ManagedObject) { ignored.insert(object) }
 
-  /// Returns whether a deletion is not reverted. The answer applies to one deletion of the object.
+  /// Returns whether to skip the deletion of an object instead of reverting it.
+  ///
+  /// After ``ignoreEarlierDeletion(of:)``, the method returns `true` only once for the object.
   func ignoresDeletion(of object: ManagedObject) -> Bool { ignored.remove(object) != nil }
 
   /// Postpones a step of the current group until an object is restored.
@@ -293,7 +297,8 @@ final class UndoLog {
   func end() {
     endGroup()
     open.name = nil
-    // Assign each remaining step to the group that deleted its object.
+    // Move each remaining step to the group that deleted its object. Undoing that group then
+    // reverts the step.
     if direction == .undoing {
       for (object, steps) in waiting { for step in steps { add(step, toDeletionOf: object) } }
     }

@@ -1,10 +1,12 @@
 /// A type whose values can be stored in an attribute.
 ///
-/// The conforming types are the integer types of all widths, `Double`, `Float`, `Bool`, `String`,
-/// `Date`, `Data`, `UUID`, `URL` and `Decimal`, as well as optionals, arrays and sets of these
-/// types, and dictionaries of `Codable` types. A `Codable` type need only declare the conformance.
-/// The same is true of an enumeration whose raw values have one of the listed types. `#Predicate`
-/// requires an enumeration to be `Codable` as well.
+/// The following types conform to this protocol: all integer types, `Double`, `Float`, `Bool`,
+/// `String`, `Date`, `Data`, `UUID`, `URL` and `Decimal`; optionals, arrays and sets of these
+/// types; and dictionaries of `Codable` types.
+///
+/// To store your own `Codable` type, or an enumeration whose raw values have one of these types,
+/// declare the conformance. You do not need to implement any requirements. To use an enumeration in
+/// a `#Predicate`, make it `Codable` as well.
 ///
 /// ```swift
 /// enum Severity: Int, Codable, AttributeValue { case low, high }
@@ -28,8 +30,8 @@ public protocol AttributeValue {
   init(storedValue: StoredValue) throws
   /// A placeholder that a managed object stores while the attribute's value is mutated in place.
   ///
-  /// The placeholder allows the mutation to avoid copying the value. It is `nil` for types whose
-  /// values are cheap to copy.
+  /// Because the object holds the placeholder instead of the value, the mutation does not copy the
+  /// value. The placeholder is `nil` for types whose values are cheap to copy.
   static var placeholderWhileChanging: Self? { get }
 }
 
@@ -49,15 +51,17 @@ extension AttributeValue {
   static func mismatch(_ value: StoredValue) -> StorageError {
     StorageError(
       .corrupt,
-      "A record contains \(value) instead of a value of type \(Self.self). Restore a backup.")
+      "The store is corrupt: a record contains \(value) instead of a value of type \(Self.self). "
+        + "Restore a backup.")
   }
 
-  /// Returns the error to throw if a stored value does not exist in this version of the type.
+  /// Returns the error to throw if a stored value, such as the raw value of a removed case, is not
+  /// valid in this version of the type.
   static func unknown(_ value: StoredValue) -> StorageError {
     StorageError(
       .incompatibleFormat,
       "The stored value \(value.text ?? "nil") is not a value of \(Self.self) in this version of "
-        + "the program. Read it with a version of the program that declares this value.")
+        + "the program. Read the object with a version of the program that declares this value.")
   }
 
   /// Creates a value from its stored representation, or returns `nil` if this version of the type

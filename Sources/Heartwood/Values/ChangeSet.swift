@@ -10,9 +10,9 @@ public struct ChangeSet: Sendable {
   public struct EntityChanges: Hashable, Sendable {
     /// The objects that exist only in the later generation.
     public internal(set) var inserted: [ManagedObjectID] = []
-    /// The objects that were rewritten, each with the names of its changed properties.
+    /// The updated objects, each with the names of its changed properties.
     ///
-    /// The set of names is empty if an object was rewritten with the same values.
+    /// The set of names is empty if the object was saved without a change to its values.
     public internal(set) var updated: [ManagedObjectID: Set<String>] = [:]
     /// The objects that exist only in the earlier generation.
     public internal(set) var deleted: [ManagedObjectID] = []

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Decodes attribute values from other formats, such as JSON.
+/// Decoding of attribute values from other formats, such as JSON.
 extension AttributeValue {
   /// Decodes a value of the attribute's storage type, and returns its stored representation.
   ///

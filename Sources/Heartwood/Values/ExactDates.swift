@@ -1,6 +1,6 @@
 package import Foundation
 
-/// Converts dates to and from ISO 8601 text, with enough fractional digits to restore the exact
+/// Conversions between dates and ISO 8601 text, with enough fractional digits to restore the exact
 /// date.
 ///
 /// ISO 8601 extends the Gregorian calendar to all years. Foundation's formats are not used, because
@@ -16,7 +16,7 @@ package enum ExactDates {
     try date(in: decoder.singleValueContainer())
   }
 
-  /// A strategy that accepts ISO 8601 text and numbers of seconds since 2001.
+  /// A decoding strategy that accepts ISO 8601 text and numbers of seconds since 2001.
   ///
   /// Programs store dates inside `Codable` values as numbers, but feeds and exports contain them as
   /// text. A tool that does not have the `Codable` types stores this text unchanged.
@@ -40,7 +40,7 @@ package enum ExactDates {
   /// The range of dates with four-digit years, in seconds since 2001.
   private static let years = -63_145_526_400.0..<252_423_993_600.0
 
-  /// Returns the text of a date.
+  /// Returns a date as ISO 8601 text.
   package static func text(of date: Date) -> String {
     let seconds = date.timeIntervalSinceReferenceDate
     guard years.contains(seconds) else { return "\(seconds)" }
@@ -56,7 +56,7 @@ package enum ExactDates {
       ?? exactText(digitCount: 15)
   }
 
-  /// Returns the text of a date after rounding the date to milliseconds.
+  /// Returns a date, rounded to milliseconds, as ISO 8601 text.
   package static func roundedText(of date: Date) -> String {
     let milliseconds = (date.timeIntervalSinceReferenceDate * 1000).rounded()
     guard years.contains(milliseconds / 1000) else { return text(of: date) }
@@ -109,7 +109,7 @@ package enum ExactDates {
     return digits.reduce(0) { $0 * 10 + Int($1) - 0x30 }
   }
 
-  /// Returns a time zone's offset in seconds, or `nil` if the text is invalid.
+  /// Returns the offset of a time zone in seconds, or `nil` if the text is not a valid time zone.
   ///
   /// Examples of valid text are `Z`, `+01:00` and `-0330`.
   private static func offset(_ text: Substring.UTF8View) -> Int? {
@@ -140,8 +140,8 @@ package enum ExactDates {
 
   // MARK: Calendar
 
-  // The formulas come from Howard Hinnant's "chrono-Compatible Low-Level Date Algorithms". Years
-  // begin in March here, so that the leap day is the last day of a year.
+  // The formulas come from Howard Hinnant's "chrono-Compatible Low-Level Date Algorithms". In these
+  // formulas, a year begins in March, so that the leap day is the last day of the year.
 
   /// The number of days from 1 March 0000 to 1 January 2001.
   private static let epoch = 730_791

@@ -118,7 +118,8 @@ extension AttributeValue where Self: Codable {
   }
 }
 
-/// Stores an enumeration as its raw value, even if the enumeration is also `Codable`.
+/// The default implementation for enumerations that are also `Codable`. They are stored as their
+/// raw values, not as JSON.
 extension AttributeValue where Self: Codable & RawRepresentable, RawValue: AttributeValue {
   /// The storage type for values of this type.
   public static var storageType: StorageType { RawValue.storageType }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Converts `Codable` values to and from JSON.
+/// Conversions between `Codable` values and JSON.
 ///
 /// Equal values are encoded as equal bytes.
 enum JSONCoding {
@@ -13,8 +13,8 @@ enum JSONCoding {
 
   static func bytes(of value: some Encodable) throws -> [UInt8] {
     let encoder = JSONEncoder()
-    // Encode equal values as equal bytes. Otherwise, an unchanged value could be treated as
-    // changed.
+    // Sort the keys, so that equal values are encoded as equal bytes. Otherwise, an unchanged value
+    // could be treated as changed.
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     encoder.nonConformingFloatEncodingStrategy = encodedFloats
     return [UInt8](try encoder.encode(OrderedValue(value)))
@@ -27,9 +27,9 @@ enum JSONCoding {
     do {
       return try decoder.decode(type, from: data)
     } catch {
-      // Dates are text if a tool has stored values from a program's feed or export. Try this form
-      // only after the form that `bytes(of:)` writes has failed, because a type may contain text
-      // that merely looks like a date.
+      // Dates are ISO 8601 text if a tool has copied the value from a feed or an export. Accept
+      // such dates only if the first attempt has failed. Otherwise, a type that can contain either
+      // a date or a string might decode a string as a date.
       decoder.dateDecodingStrategy = ExactDates.decodingOfAnyForm
       guard let value = try? decoder.decode(type, from: data) else { throw error }
       return value
@@ -112,7 +112,7 @@ extension Set: UnorderedEncodable where Element: Encodable {
 }
 
 extension Dictionary: UnorderedEncodable where Key: Encodable, Value: Encodable {
-  /// Encodes the dictionary with its entries in a defined order.
+  /// Encodes the dictionary with its entries in a deterministic order.
   ///
   /// If Swift encodes the dictionary as a JSON object, this method does the same, because
   /// `JSONEncoder` already sorts the keys of objects. Otherwise, this method encodes the dictionary

@@ -61,10 +61,10 @@ extension SingleValueDecodingContainer {
     (try? decode(Decimal.self)).map { $0 == value } ?? true
   }
 
-  /// Returns the decoded number, or `nil` if the shortest decimal representation of `value` is the
-  /// same number.
+  /// Returns the decoded number if it has more digits than the shortest decimal representation of
+  /// `value`; otherwise, returns `nil`.
   ///
-  /// - Parameter value: The double that is closest to the number.
+  /// - Parameter value: The `Double` that is closest to the number.
   fileprivate func digits(besides value: Double) -> Decimal? {
     guard let exact = try? decode(Decimal.self), Double("\(exact)") == value else { return nil }
     let shortest = Decimal(string: "\(value)", locale: Locale(identifier: "en_US_POSIX"))

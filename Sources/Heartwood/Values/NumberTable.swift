@@ -5,12 +5,14 @@
 /// as long, because its hash function protects against deliberate collisions. This table does not
 /// need such protection, because an attacker cannot choose the numbers. Collisions are resolved by
 /// linear probing (D. E. Knuth, *The Art of Computer Programming* 3, § 6.4, algorithm L). A removed
-/// number leaves a tombstone, so that probing continues past it. The tombstone is removed when no
+/// number leaves a tombstone, so that probing continues past it. The tombstone is cleared when no
 /// later entry needs it. The alternative, moving later entries into each hole (algorithm R), would
 /// account for a tenth of the time needed to fetch and release objects.
 package struct NumberTable<Value> {
   private struct Entry {
-    /// The entry's key or, if the entry has no value, 1 for a tombstone and 0 for an empty entry.
+    /// The key of the entry.
+    ///
+    /// If the entry has no value, the number is 1 for a tombstone, and 0 for an empty entry.
     var number: Int64
     var value: Value?
 
@@ -72,12 +74,12 @@ package struct NumberTable<Value> {
     }
   }
 
-  /// Makes room for the given total number of values.
+  /// Reserves space for the given number of values, which includes the values already in the table.
   package mutating func reserveCapacity(_ total: Int) {
     if total > count, (total + removedCount) * 2 > entries.count { rebuild(for: max(8, total)) }
   }
 
-  /// Makes room for the given total number of values, and discards all tombstones.
+  /// Rebuilds the table without tombstones, and with space for the given number of values.
   private mutating func rebuild(for total: Int) {
     let old = entries
     let newCount = 1 << (Int.bitWidth - (2 * total - 1).leadingZeroBitCount)
@@ -96,8 +98,8 @@ package struct NumberTable<Value> {
     count -= 1
     entries[position] = .removed
     removedCount += 1
-    // Remove the tombstones directly before an empty entry. These tombstones are unnecessary,
-    // because probing stops at the empty entry.
+    // Clear the tombstones directly before an empty entry. They are not needed, because probing
+    // stops at the empty entry in any case.
     guard entries[(position + 1) & (entries.count - 1)].isEmpty else { return value }
     while entries[position].isRemoved {
       entries[position] = .empty

@@ -35,8 +35,8 @@ public struct ObjectVersion: Sendable {
   /// Returns the value of the attribute with the given name, or `nil` if ``values`` does not
   /// contain the attribute.
   ///
-  /// - Throws: `corrupt` if the attribute has a different type, or `incompatibleFormat` if the stored
-  ///   value cannot be decoded.
+  /// - Throws: `corrupt` if the attribute has a different type, or `incompatibleFormat` if the
+  ///   stored value cannot be decoded.
   public func value<Value: AttributeValue>(
     _ name: String, as type: Value.Type = Value.self
   ) throws -> Value? {

@@ -4,7 +4,7 @@ public import Foundation
 ///
 /// Each position is directly after one of the store's transactions.
 ///
-/// A program can encode and save the token, and later fetch the transactions that follow the
+/// You can encode and save the token, and later use it to fetch the transactions that follow the
 /// recorded positions. The token stays valid until some of these transactions are deleted from the
 /// history.
 public struct PersistentHistoryToken: Codable, Sendable {
@@ -14,8 +14,8 @@ public struct PersistentHistoryToken: Codable, Sendable {
     let time: Int64?
   }
 
-  // Keep the first store's position in separate properties, because nesting it would make the
-  // encoded token of a single store longer.
+  // Store the first position in separate properties. A nested position would make the encoded token
+  // longer if there is only one store.
   private let store: UUID
   private let sequence: Int64
   private let time: Int64?
@@ -55,7 +55,7 @@ public struct PersistentHistoryToken: Codable, Sendable {
 }
 
 extension PersistentHistoryToken: Hashable {
-  // Do not compare the times, because a token may lack the time of its position.
+  // Do not compare the times, because the time of a position may be unknown.
   private var sequences: [UUID: Int64] { positions.mapValues(\.sequence) }
 
   /// Returns whether two tokens have the same positions.
@@ -95,7 +95,7 @@ public struct PersistentHistoryTransaction: Sendable {
   public let processID: Int32
   /// The changes, in the order in which they were written.
   public let changes: [PersistentHistoryChange]
-  /// The number of the transaction's first frame.
+  /// The number of the transaction's first log frame.
   ///
   /// The rows written by the transaction have this number as their version.
   let base: UInt64

@@ -1,7 +1,7 @@
 public import Foundation
 
-// This file defines the placeholders for in-place mutations, which move a collection out of its
-// object. Until the mutation ends, the object contains an empty collection.
+// An in-place mutation moves the value out of its object. Until the mutation ends, the object
+// contains a placeholder, such as an empty collection.
 
 extension Array where Element: AttributeValue & Codable {
   /// An empty array, which replaces the attribute's value while the value is mutated in place.
@@ -37,8 +37,8 @@ extension Optional where Wrapped: AttributeValue {
   /// A missing value (`.some(nil)`), which replaces the attribute's value while the value is
   /// mutated in place.
   ///
-  /// If the wrapped type has no placeholder, this property is `nil`, and the optional type has no
-  /// placeholder either.
+  /// If the wrapped type has no placeholder, this property is `nil`, because the optional type then
+  /// has no placeholder either.
   @inlinable
   public static var placeholderWhileChanging: Wrapped?? {
     Wrapped.placeholderWhileChanging == nil ? nil : .some(nil)

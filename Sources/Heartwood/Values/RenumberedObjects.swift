@@ -7,8 +7,8 @@
 package final class RenumberedObjects {
   /// The replacements of temporary numbers, indexed by entity number.
   ///
-  /// Each entity has its own runs. If entities shared runs, interleaved insertions would break up
-  /// the runs.
+  /// The numbers of each entity are stored separately. Otherwise, alternating insertions of two
+  /// entities would interrupt the runs of consecutive numbers.
   @exclusivity(unchecked) private var temporary: [NumberRuns] = []
   @exclusivity(unchecked) private var permanent: [NumberRuns] = []
   /// The number of replacements so far.

@@ -1,7 +1,6 @@
 import Foundation
 
-/// The types of the standard library and Foundation that attributes can have, apart from
-/// collections.
+/// The standard library and Foundation types that attributes can have, except collections.
 enum StandardTypes {
   static let all = ordered.union(identifiers(Bool.self, Data.self, Decimal.self, URL.self))
 

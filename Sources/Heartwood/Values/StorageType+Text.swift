@@ -19,7 +19,8 @@ extension StorageType {
     }
   }
 
-  /// Returns the value represented by a string, or `nil` if the string is not a value of this type.
+  /// Returns the value represented by a string, or `nil` if the string does not represent a value
+  /// of this type.
   package func value(_ text: String) throws -> StoredValue? {
     switch self {
     case .bool:
@@ -69,13 +70,13 @@ extension StorageType {
     }
   }
 
-  /// Returns the value represented by a string in the history, or `nil` if the string is not a
-  /// value of this type.
+  /// Returns the value that a string in the history represents, or `nil` if the string does not
+  /// represent a value of this type.
   func preservedValue(_ text: String) -> StoredValue? {
     let value = try? value(text)
     guard self == .json else { return value }
-    // Keep the bytes, because encoding the value again could change them. Older histories contain
-    // the bytes in base64, which is never valid JSON.
+    // Return the bytes of the text, because encoding the decoded value again could change them. If
+    // the text is not valid JSON, it comes from an older history and contains the bytes in base64.
     return value == nil ? Data(base64Encoded: text)?.storedValue : .bytes([UInt8](text.utf8))
   }
 

@@ -13,7 +13,8 @@ extension StoredValue {
     return self == other
   }
 
-  /// The canonical form of this value, used to group values and to count distinct values.
+  /// Returns the canonical form of this value, which is used to group values and to count distinct
+  /// values.
   ///
   /// The canonical form of -0 is 0, and all NaNs have the same canonical form.
   ///

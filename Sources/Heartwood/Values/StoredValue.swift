@@ -7,7 +7,7 @@
 public enum StoredValue: Hashable, Codable, Sendable {
   /// The absence of a value, which corresponds to `nil`.
   case null
-  /// A boolean.
+  /// A Boolean value.
   case bool(Bool)
   /// An integer of any width that fits in `Int64`.
   case integer(Int64)
@@ -21,7 +21,7 @@ public enum StoredValue: Hashable, Codable, Sendable {
   case uuid(high: UInt64, low: UInt64)
   /// A string.
   case string(String)
-  /// Bytes.
+  /// A sequence of bytes.
   case bytes([UInt8])
 
   // Never change these keys, because they occur in stored JSON.
@@ -57,7 +57,7 @@ public enum StoredValue: Hashable, Codable, Sendable {
 ///
 /// The raw values are part of the file format.
 public enum StorageType: UInt8, CaseIterable, Codable, Sendable {
-  /// A boolean.
+  /// A Boolean value.
   case bool = 1
   /// An 8-bit integer.
   case int8 = 2
@@ -79,17 +79,17 @@ public enum StorageType: UInt8, CaseIterable, Codable, Sendable {
   case float = 10
   /// A 64-bit floating-point number.
   case double = 11
-  /// Seconds since the start of 2001 (UTC).
+  /// A point in time, stored as the number of seconds since the start of 2001 (UTC).
   case date = 12
-  /// A UUID, as two halves of 8 bytes, each in reverse byte order.
+  /// A UUID, stored as two halves of 8 bytes, each in reverse byte order.
   case uuid = 13
-  /// A string, as UTF-8.
+  /// A string, stored as UTF-8.
   case string = 14
-  /// Bytes, unchanged.
+  /// A sequence of bytes, stored unchanged.
   case bytes = 15
-  /// A decimal number, as text.
+  /// A decimal number, stored as text.
   case decimal = 16
-  /// A value of a `Codable` type, as JSON.
+  /// A value of a `Codable` type, stored as JSON.
   case json = 17
   /// A reference to another object, stored as the object's number.
   case reference = 18

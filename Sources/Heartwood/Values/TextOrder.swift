@@ -1,6 +1,6 @@
 import Foundation
 
-/// Orders strings by the Unicode scalars of their composed form (NFC).
+/// An ordering of strings by the Unicode scalars of their composed form (NFC).
 ///
 /// Swift specifies the same order for `<`. However, the result of `<` is wrong for some strings in
 /// which canonically equivalent letters are composed differently. In Swift 6.3,

@@ -95,7 +95,8 @@ public struct Backup: Sendable {
     _ progress: ((StoreProgress) -> Void)?
   ) throws -> Generation {
     let directory = try BackupDirectory(path, on: fileSystem)
-    // If the newest file is unusable, throw an error instead of silently restoring an older state.
+    // Choose the newest file even if it is unusable, because the method must not silently restore
+    // an older state.
     guard let frame = generation?.frame ?? directory.names.last?.frame else {
       throw StorageError(
         .notAStore, "The directory contains no backup. Check the path.", file: path)
@@ -104,12 +105,12 @@ public struct Backup: Sendable {
     return Generation(frame: frame)
   }
 
-  /// Removes all restore points that `isKept` rejects.
+  /// Removes the restore points for which `isKept` returns `false`.
   ///
-  /// The method merges the files of removed points into the remaining files.
+  /// If a later restore point depends on a removed one, the method merges their files.
   ///
-  /// The newest restore point is never removed. A file with a damaged or incomplete header is not
-  /// removed either, nor are the restore points that the file builds on.
+  /// The method never removes the newest restore point or a file with a damaged or incomplete
+  /// header. It also keeps the restore points on which such a file builds.
   ///
   /// - Parameter isKept: A closure that returns whether to keep a restore point. While it runs, no
   ///   backup can be added.
@@ -118,7 +119,7 @@ public struct Backup: Sendable {
   ///   damaged. Also throws `notAStore`, `incompatibleFormat`, `io` or `diskFull`. An error never
   ///   causes the loss of a restore point that `isKept` accepted.
   /// - Complexity: For each run of adjacent removed points, reads the files of these points and the
-  ///   next file once, and replaces all of them with one file. The memory that the method uses does
+  ///   next file once, and writes one file that replaces them. The memory that the method uses does
   ///   not depend on the number of pages.
   @discardableResult
   public func thin(keeping isKept: (RestorePoint) throws -> Bool) throws -> Int {

@@ -8,10 +8,10 @@ struct BackupChain {
   /// The files, in generation order.
   private let files: [BackupFile]
 
-  /// Opens the files needed to restore a generation.
+  /// Creates a chain by opening the files needed to restore the generation `frame`.
   ///
-  /// - Parameter base: The generation at which to start, or `nil` to start with a full backup. The
-  ///   files that lead up to `base` are not opened; see ``BackupDirectory/chain(to:after:)``.
+  /// - Parameter base: The generation after which the chain starts, or `nil` to start with a full
+  ///   backup. Files up to `base` are not opened; see ``BackupDirectory/chain(to:after:)``.
   /// - Throws: `generationExpired` if the directory does not contain the generation, or `corrupt`
   ///   if a file is missing or damaged.
   init(
@@ -94,7 +94,7 @@ struct BackupChain {
 
 /// The readers of several files, ordered by the page numbers of their current images.
 private struct ReaderQueue {
-  /// A binary heap of elements that each contain a page number and the index of a reader.
+  /// A binary heap whose elements combine a page number with the index of a reader.
   private var heap: [UInt64] = []
 
   /// The reader with the lowest page number.
@@ -113,7 +113,8 @@ private struct ReaderQueue {
     }
   }
 
-  /// Updates the first reader's page number, or removes the reader if `page` is `nil`.
+  /// Changes the first reader's page number to `page`, or removes the reader from the queue if
+  /// `page` is `nil`.
   mutating func replaceFirst(with page: PageNumber?) {
     guard let first else { return }
     heap.swapAt(0, heap.count - 1)
@@ -135,19 +136,20 @@ private struct ReaderQueue {
 }
 
 extension BackupHeader {
-  /// Throws an error unless this file directly continues the given file.
+  /// Throws an error unless this file builds directly on the given file, or on no file if `other`
+  /// is `nil`.
   fileprivate func requireBase(_ other: BackupHeader?) throws(StorageError) {
     guard base == other.map({ BackupStart($0.point) }),
       other.map({ $0.identity == identity && $0.geometry == geometry }) ?? true
     else {
-      throw Self.damaged("The file is not based on the previous backup file.", name.text)
+      throw Self.damaged("it is not based on the previous backup file", name.text)
     }
   }
 }
 
 extension BackupDirectory {
-  /// Extends an error's message with a sentence that explains what can be restored without the
-  /// damaged file.
+  /// Returns the error with an additional sentence about what can be restored without the damaged
+  /// file.
   fileprivate func explained(
     _ error: StorageError, _ name: BackupName, _ frame: FrameNumber
   ) -> StorageError {

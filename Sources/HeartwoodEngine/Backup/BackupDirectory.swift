@@ -4,7 +4,7 @@ struct BackupDirectory {
   let fileSystem: any FileSystem
   /// The files, in generation order.
   let names: [BackupName]
-  /// The last file in each restorable generation's chain.
+  /// A map from each restorable generation to the last of the files needed to restore it.
   private let lastSteps: [FrameNumber: BackupName]
 
   /// The file name suffix of incomplete files.
@@ -14,7 +14,7 @@ struct BackupDirectory {
   /// The file contains the series number.
   static let lockName = "lock"
 
-  /// Lists the files of a directory.
+  /// Creates a value from a list of the files in the directory at `path`.
   ///
   /// - Throws: `notAStore` if there is no directory, or if the directory contains foreign files but
   ///   no backups.
@@ -56,7 +56,9 @@ struct BackupDirectory {
     try BackupFile(name, in: path, fileSystem)
   }
 
-  /// Runs `body` with the current files while no other process can write to the directory.
+  /// Runs `body` while no other process can write to the directory.
+  ///
+  /// The argument of `body` contains the directory's current files.
   ///
   /// - Throws: `busy` if another process is writing to the directory.
   func withLock<Result>(_ body: (BackupDirectory) throws -> Result) throws -> Result {
@@ -64,7 +66,8 @@ struct BackupDirectory {
     guard try file.lock(.exclusive, 0..<1) else {
       throw StorageError(
         .busy,
-        "Another process is writing to the backup directory. Wait until it has finished.",
+        "Another process is writing to the backup directory. Wait until that process has finished, "
+          + "and then try again.",
         file: path)
     }
     defer { _ = try? file.lock(.none, 0..<1) }
@@ -73,7 +76,7 @@ struct BackupDirectory {
     return try body(BackupDirectory(path, on: fileSystem))
   }
 
-  /// Returns the series number of a directory without complete files.
+  /// Returns the series number for a directory that does not contain a complete file yet.
   ///
   /// The store keeps a generation under a name that contains this number. The method makes the
   /// number durable before the name is used, so the next backup finds the name even if this backup
@@ -92,7 +95,7 @@ struct BackupDirectory {
 
   /// Removes the given files and any files left by interrupted calls.
   func remove(_ removed: [BackupName]) throws(StorageError) {
-    // Remove the newest files first, so that all remaining files stay usable after an interruption.
+    // Remove the newest files first. After an interruption, no file then depends on a removed file.
     for name in removed.sorted(by: { $0.frame > $1.frame }) {
       try fileSystem.remove(path + "/" + name.text)
     }
@@ -167,13 +170,14 @@ struct BackupDirectory {
       let near = [frames.last { $0 < frame }, frames.first { $0 > frame }].compactMap { $0 }
       return StorageError(
         .generationExpired,
-        "The backup has no generation \(frame)."
+        "The backup does not contain generation \(frame)."
           + (near.isEmpty
             ? "" : " Use generation \(near.map(String.init).joined(separator: " or ")) instead."),
         file: path)
     }
     return .corrupt(
-      "\(present.text) depends on generation \(base), whose backup file is missing. "
+      "The backup file \(present.text) depends on generation \(base), whose backup file is "
+        + "missing. "
         + restorable(upTo: frame), file: path)
   }
 

@@ -56,15 +56,17 @@ package struct BackupFile {
       PageChecks.hash(image, seed: header.identity.seed) == image.load64(PageLayout.hash.offset),
       page >= least, page < header.point.pageCount, frame > header.base?.frame ?? 0,
       frame <= header.point.frame
-    else { throw BackupHeader.damaged("The bytes of a page do not match the page's hash.", name) }
+    else {
+      throw BackupHeader.damaged("the contents of a page do not match the hash of the page", name)
+    }
     return page
   }
 
   /// Writes a file under a temporary name, and renames it when it is complete and synced.
   ///
   /// - Parameters:
-  ///   - header: The header to write. The method fills in its image count.
-  ///   - images: A closure that calls its argument once for each image, in page order.
+  ///   - header: The header to write. The method sets the header's image count.
+  ///   - images: A closure that passes the images to its argument one at a time, in page order.
   /// - Complexity: One sync of the file, and one of the directory.
   static func write(
     _ header: BackupHeader, in directory: String, _ fileSystem: any FileSystem,

@@ -10,7 +10,7 @@ package struct BackupHeader: Hashable, Sendable {
   package var base: BackupStart?
   /// The commit whose state can be restored from the file.
   package var point: CommitPoint
-  /// The lineages that ended before the commit.
+  /// The lineages that ended before the backed-up commit.
   package var lineages: [EndedLineage]
   /// The store's named generations at the time of the backup.
   ///
@@ -36,14 +36,14 @@ package struct BackupHeader: Hashable, Sendable {
 
   private var nameByteCount: Int { names.keys.reduce(0) { $0 + 9 + $1.utf8.count } }
 
-  /// The number of bytes before the first image.
+  /// The length of the header in bytes.
   package var byteCount: Int { Self.byteCount(nameByteCount) }
 
   private static func byteCount(_ nameByteCount: Int) -> Int {
     BackupLayout.byteCount + (nameByteCount + 7) / 8 * 8 + 8
   }
 
-  /// The size of the complete file.
+  /// The size of the complete file in bytes.
   package var fileByteCount: UInt64 {
     UInt64(byteCount) + UInt64(imageCount) << UInt64(geometry.pageShift)
       + UInt64(BackupLayout.digestByteCount)
@@ -97,31 +97,31 @@ package struct BackupHeader: Hashable, Sendable {
     let bytes = fields.bytes.bytes
     guard try file.read(into: fields.bytes, at: 0) == bytes.count,
       bytes.load64(BackupLayout.magic.offset) == BackupLayout.magicNumber
-    else { throw damaged("The file has the wrong signature or is too short.", name) }
+    else { throw damaged("it is too short, or has the wrong signature", name) }
     let version = bytes.load32(BackupLayout.version.offset)
     guard version == BackupLayout.currentVersion else {
       throw StorageError(
         .incompatibleFormat,
-        "The backup file has version \(version), but this program supports only version "
-          + "\(BackupLayout.currentVersion). Use a newer program.", file: name)
+        "The backup file has format version \(version), but this program supports only version "
+          + "\(BackupLayout.currentVersion). Use a newer version of the program.", file: name)
     }
     let nameByteCount = Int(bytes.load32(BackupLayout.nameByteCount.offset))
     // Reject a damaged length that exceeds the file's size, because it could cause a huge
     // allocation.
     guard UInt64(nameByteCount) <= (try file.byteCount()) else {
-      throw damaged("The file's header is invalid.", name)
+      throw damaged("its header is invalid", name)
     }
     let whole = ByteBlock(count: byteCount(nameByteCount))
     defer { whole.keep() }
     guard try file.read(into: whole.bytes, at: 0) == whole.bytes.count,
       let header = decoded(whole.bytes.bytes, nameByteCount)
-    else { throw damaged("The file's header is invalid.", name) }
+    else { throw damaged("its header is invalid", name) }
     guard try file.byteCount() == header.fileByteCount else {
       throw damaged(
-        "The length of the file does not match its page count (\(header.imageCount)).", name)
+        "its length does not match its page count (\(header.imageCount))", name)
     }
     guard header.name.text == name else {
-      throw damaged("The file has the contents of another backup file, \(header.name.text).", name)
+      throw damaged("it has the contents of another backup file, \(header.name.text)", name)
     }
     return header
   }
@@ -175,8 +175,11 @@ package struct BackupHeader: Hashable, Sendable {
     return names
   }
 
-  static func damaged(_ message: String, _ name: String) -> StorageError {
-    .corrupt("The backup file is damaged. " + message, file: name)
+  /// Returns an error that reports damage in the backup file `name`.
+  ///
+  /// - Parameter finding: A clause that describes the damage.
+  static func damaged(_ finding: String, _ name: String) -> StorageError {
+    .corrupt("The backup file is corrupt: \(finding).", file: name)
   }
 }
 

@@ -1,17 +1,17 @@
 /// A reader that moves through the page images of a backup file, in page order.
 ///
-/// The reader verifies each image as it is read. After the last image, it verifies the digest of
-/// the file.
+/// The reader verifies each image that it reads. After the last image, the reader verifies the
+/// digest of the file.
 struct BackupImageReader {
   private let file: BackupFile
   private let pageByteCount: Int
   /// A buffer for images that are read together.
   private let block: ByteBlock
   private let imagesPerBlock: Int
-  /// The position in the file of the first image in `block`.
+  /// The index in the file of the first image in `block`.
   private var blockStart = 0
   private var blockImageCount = 0
-  /// The position of the current image in the file.
+  /// The index of the current image in the file, or -1 before the first image.
   private var position = -1
   private var digest: UInt64 = 0
   /// The smallest page number that the next image can have.
@@ -37,7 +37,7 @@ struct BackupImageReader {
     block.bytes.bytes.slice((position - blockStart) * pageByteCount, pageByteCount)
   }
 
-  /// Keeps the reader's memory alive until this call.
+  /// Ensures that the reader's buffer is not freed before this call.
   func keep() { block.keep() }
 
   /// Moves to the next image, or returns `false` after the last image.
@@ -62,7 +62,7 @@ struct BackupImageReader {
     let target = MutableBytes(block.bytes.base, count: blockImageCount * pageByteCount)
     guard try file.read(into: target, at: offset) == target.count else {
       throw BackupHeader.damaged(
-        "The file was truncated while it was being read.", file.header.name.text)
+        "it was truncated while it was being read", file.header.name.text)
     }
   }
 
@@ -73,7 +73,7 @@ struct BackupImageReader {
       found.bytes.bytes.load64(0) == digest
     else {
       throw BackupHeader.damaged(
-        "The file's digest does not match its pages.", file.header.name.text)
+        "its digest does not match its pages", file.header.name.text)
     }
   }
 

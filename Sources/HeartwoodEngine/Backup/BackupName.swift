@@ -8,7 +8,8 @@ package struct BackupName: Hashable, Sendable {
     (self.base, self.frame) = (base, frame)
   }
 
-  /// Parses a name, or returns `nil` if it is not the name of a backup file.
+  /// Parses a file name, or returns `nil` if the text does not have the form of a backup file's
+  /// name.
   package init?(_ text: String) {
     let parts = text.split(separator: "-", omittingEmptySubsequences: false)
     let numbers = parts.dropFirst().compactMap { Self.number($0) }
@@ -24,8 +25,8 @@ package struct BackupName: Hashable, Sendable {
 
   /// The text of the file name.
   ///
-  /// The text consists of `full-` and the generation, or of `delta-`, the base and the generation.
-  /// Each number has 16 hexadecimal digits.
+  /// The text has the form `full-GENERATION` or `delta-BASE-GENERATION`. Each number has 16
+  /// hexadecimal digits.
   package var text: String {
     guard let base else { return "full-" + Self.digits(frame) }
     return "delta-" + Self.digits(base) + "-" + Self.digits(frame)

@@ -24,8 +24,8 @@ struct BackupRestore {
   func run(_ frame: FrameNumber) throws {
     let files = try BackupChain(directory, to: frame)
     var partial = try PartialStore(at: target, on: directory.fileSystem, purpose: "restored store")
-    // Copy the mode of the backup. A restored store must not be readable by more users than its
-    // backup.
+    // Copy the backup's file mode, because a restored store must not be readable by more users than
+    // its backup.
     partial.fileMode = try directory.fileSystem.mode(
       of: directory.path + "/" + files.newest.name.text)
     let (path, mode) = (partial.partialPath, partial.fileMode)
@@ -42,7 +42,9 @@ struct BackupRestore {
     let locks = StoreLocks(file: try fileSystem.create(path + "/locks"))
     guard try locks.tryLock(.exclusive, byte: LockByte.presenceReadWrite) else {
       throw StorageError(
-        .busy, "Another process is creating a store at this path. Wait until it has finished.",
+        .busy,
+        "Another process is creating a store at this path. Wait until that process has finished, "
+          + "and then try again.",
         file: path)
     }
     let file = try fileSystem.create(path + "/pages")
@@ -62,7 +64,8 @@ struct BackupRestore {
         identity: header.identity, isMapped: false, isWritable: true)
       try ReplicaRecord.file.replace(with: ReplicaRecord().encoded(for: header.identity), log)
     }
-    // Write the header slot last, because the file is not a store without it.
+    // Write the header slot last, so that a page file with missing pages is never mistaken for a
+    // store.
     try file.sync()
     let slot = HeaderSlot(
       geometry: header.geometry, identity: header.identity, sequence: 1,
@@ -143,7 +146,7 @@ private struct RestoredPages {
     runByteCount = 0
   }
 
-  /// Writes the remaining pages, and checks that every page in use has been written.
+  /// Writes the buffered pages, and checks that every page in use has been written.
   mutating func finish() throws(StorageError) {
     try flush()
     let block = ByteBlock(count: geometry.pageByteCount)
@@ -164,7 +167,8 @@ private struct RestoredPages {
 
   private func missing(_ page: PageNumber) -> StorageError {
     .corrupt(
-      "This page is in use, but no backup file contains it. Restore another generation.",
+      "The backup is corrupt: the generation uses a page that no backup file contains. Restore "
+        + "another generation.",
       page: page)
   }
 }

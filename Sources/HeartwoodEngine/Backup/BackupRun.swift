@@ -15,7 +15,8 @@ struct BackupRun {
     self.progress = progress
     let files = store.files
     fileSystem = files.fileSystem
-    // Copy the mode of the store. A backup must not be readable by more users than its store.
+    // Copy the store's file mode, because a backup must not be readable by more users than its
+    // store.
     mode = try files.fileSystem.mode(of: files.directory + "/pages")
     report = BackupReport(generation: Generation(frame: 0))
   }
@@ -116,9 +117,10 @@ struct BackupRun {
 
   // MARK: Files
 
-  /// Writes the pages changed since `base`, or all pages if there is no base.
+  /// Writes a backup file with the pages changed since `base`, or with all pages if `base` is
+  /// `nil`.
   ///
-  /// The store then keeps the new generation instead of the base.
+  /// The store then keeps the backed-up generation instead of the base.
   private mutating func write(
     _ snapshot: Snapshot, after base: Snapshot?, _ series: BackupSeries,
     in directory: BackupDirectory
@@ -220,8 +222,8 @@ struct BackupRun {
 
 /// A series of backup files in one directory.
 ///
-/// A random number identifies the series and is part of the names under which the store keeps
-/// generations for it.
+/// A random number identifies the series. The store keeps generations for the series under names
+/// that contain this number.
 struct BackupSeries {
   let number: UInt64
 

@@ -4,14 +4,17 @@ struct BackupThinning {
 
   init(_ directory: BackupDirectory) { self.directory = directory }
 
-  /// Removes the generations in `removed`, merging their files into those of the generations in
-  /// `kept` that build on them.
+  /// Removes the generations in `removed` from the directory.
+  ///
+  /// If a generation in `kept` builds on a removed generation, the method first merges the files of
+  /// the two generations.
   ///
   /// A generation that is in neither set must not build on a generation in `removed`.
   func run(
     keeping kept: Set<FrameNumber>, removing removed: Set<FrameNumber>
   ) throws(StorageError) {
-    // Remove incomplete files first. If an incomplete file were reused, it would keep its old mode.
+    // Remove incomplete files first. If a merge reused such a file, the file would keep its old
+    // permissions.
     try directory.remove([])
     var names: Set<BackupName> = []
     for frame in kept.sorted() {
@@ -40,8 +43,8 @@ struct BackupThinning {
     var header = chain.newest
     header.base = chain.base
     header.names = chain.names
-    // Keep the mode of the generation's file, so that the backup does not become readable by more
-    // users.
+    // Copy the permissions of the generation's existing file, so that no additional users can read
+    // the merged file.
     let mode = try directory.fileSystem.mode(of: directory.path + "/" + chain.newest.name.text)
     let fileSystem = try directory.fileSystem.entering(directory.path, newFileMode: mode)
     try BackupFile.write(header, in: directory.path, fileSystem) { write throws(StorageError) in

@@ -49,7 +49,7 @@ public final class Replica: Sendable {
       throw StorageError(
         .invalidArgument,
         "The store at this path is not a replica. A promoted replica can never follow a backup "
-          + "again. Use the path of a new directory.", file: path)
+          + "again. To create a new replica, specify the path of a new directory.", file: path)
     }
     let following = StoreLocks(file: file)
     guard try following.tryLock(.exclusive, byte: LockByte.following) else {
@@ -181,7 +181,8 @@ public final class Replica: Sendable {
   ) throws {
     let path = OpenSequence.trimmed(path)
     let (store, following) = try open(path, options, fileSystem)
-    // Start a new lineage, because the next commit would otherwise continue the source's lineage.
+    // Start a new lineage. Otherwise, different commits of this store and the source would belong
+    // to the same lineage.
     try startLineage(store.core)
     try store.close()
     try fileSystem.remove(path + "/" + ReplicaRecord.file.name)
@@ -221,7 +222,8 @@ public final class Replica: Sendable {
 public struct ReplicaStatus: Hashable, Sendable {
   /// The error from the last attempt to follow the backup, or `nil` if the attempt succeeded.
   public var lastError: String?
-  /// The time at which ``lastError`` first occurred, in milliseconds since 1970 (UTC).
+  /// The time at which ``lastError`` first occurred, in milliseconds since 1970 (UTC), or `nil` if
+  /// there is no error.
   public var errorTime: UInt64?
 }
 

@@ -1,8 +1,8 @@
 /// A step that adds the generation of a backup file to a replica.
 ///
-/// The operation is step B1 of `Docs/Internals/Concurrency.md`. The step writes each image to the
-/// same frame as in the source's log. It also lists each image in the map of retained frames, as if
-/// the log had been reclaimed up to that generation.
+/// The step writes each page image to the same log frame as in the source. It also lists each image
+/// in the map of retained frames, as if the log had been reclaimed up to that generation.
+/// `Docs/Internals/Concurrency.md` describes this step under B1.
 struct ReplicaStep {
   private let core: StoreCore
   private let file: BackupFile
@@ -58,9 +58,9 @@ struct ReplicaStep {
     }
   }
 
-  /// Writes and syncs the images.
+  /// Writes and syncs the page images of the new generation.
   ///
-  /// - Returns: The new state, and its map of retained frames.
+  /// - Returns: The state of the new generation, and the map of retained frames that includes it.
   private func prepared(
     after old: GenerationState
   ) throws(StorageError) -> (GenerationState, RetainedFrameMap) {
@@ -129,8 +129,9 @@ struct ReplicaStep {
     return (frames, written)
   }
 
-  /// Checks that the new state has an image of every page in use from `first` on, the first page
-  /// after the previous end of the store.
+  /// Checks that the new state has an image of every page in use at or after `first`.
+  ///
+  /// The store previously ended before `first`, so only the backup file can contain these pages.
   private func requireNewPages(
     of state: GenerationState, from first: PageNumber
   ) throws(StorageError) {
@@ -143,13 +144,13 @@ struct ReplicaStep {
   }
 
   private func damaged() -> StorageError {
-    BackupHeader.damaged("The pages do not form a complete generation.", header.name.text)
+    BackupHeader.damaged("its pages do not form a complete generation", header.name.text)
   }
 
-  /// Returns a map of retained frames in which the new generation is the newest.
+  /// Returns the map of retained frames, extended by the new generation and its frames.
   ///
-  /// The map keeps all generations of the previous map, because readers may hold any of them. The
-  /// next maintenance run removes the generations that are not held.
+  /// The result includes all generations of the existing map, because readers may hold any of them.
+  /// The next maintenance run removes the generations that no reader holds.
   private func map(
     adding frames: [RetainedFrameMap.RetainedFrame], after point: CommitPoint
   ) throws(StorageError) -> RetainedFrameMap {

@@ -1,6 +1,6 @@
 /// The result of a backup.
 public struct BackupReport: Hashable, Sendable {
-  /// The generation that the backup directory now contains.
+  /// The newest generation in the backup directory after the backup.
   public var generation: Generation
   /// The names of the added files.
   ///

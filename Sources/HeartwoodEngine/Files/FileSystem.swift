@@ -1,6 +1,6 @@
 /// The interface for all of the engine's input and output.
 ///
-/// Tests use other implementations to count calls, make a call fail, or choose the state that a
+/// Tests use their own implementations to count calls, make a call fail, or choose the state that a
 /// power cut leaves behind. Implementations are thread-safe. Paths are absolute or relative to the
 /// working directory.
 package protocol FileSystem: AnyObject, Sendable {
@@ -9,11 +9,15 @@ package protocol FileSystem: AnyObject, Sendable {
   /// The name of a new file is durable only after ``syncDirectory(_:)``.
   func open(_ path: String, _ access: FileAccess) throws(StorageError) -> (any File)?
 
-  /// Creates a directory if it does not exist. Its parent directory must exist.
+  /// Creates a directory if it does not exist.
+  ///
+  /// The parent directory must exist.
   func createDirectory(_ path: String) throws(StorageError)
 
-  /// Creates a directory for files with the given mode. Every user who may read the files can list
-  /// and enter the directory. If `mode` is `nil`, the process's default mode applies.
+  /// Creates a directory for files with the given mode.
+  ///
+  /// Every user who may read the files can list and enter the directory. If `mode` is `nil`, the
+  /// directory gets the process's default mode.
   func createDirectory(_ path: String, forFilesOf mode: UInt16?) throws(StorageError)
 
   /// Returns a view of this file system that holds the directory at `path` open.
@@ -25,8 +29,9 @@ package protocol FileSystem: AnyObject, Sendable {
   ///   `nil` for the process's default. Files created later take their mode and group from `pages`.
   func entering(_ path: String, newFileMode: UInt16?) throws(StorageError) -> any FileSystem
 
-  /// Returns the identity of a regular file, or `nil` if there is no such file. This method does
-  /// not follow links.
+  /// Returns the identity of a regular file, or `nil` if there is no such file.
+  ///
+  /// This method does not follow links.
   func identity(of path: String) throws(StorageError) -> FileIdentity?
 
   /// Returns a file's permission bits, or `nil` if the file does not exist or its file system does
@@ -45,7 +50,9 @@ package protocol FileSystem: AnyObject, Sendable {
   /// Removes a file if it exists.
   func remove(_ path: String) throws(StorageError)
 
-  /// Removes a directory if it exists. The directory must be empty.
+  /// Removes a directory if it exists.
+  ///
+  /// The directory must be empty.
   func removeDirectory(_ path: String) throws(StorageError)
 
   /// Renames a file or a directory.
@@ -63,8 +70,9 @@ package protocol FileSystem: AnyObject, Sendable {
   /// Returns `path` with symbolic links resolved, even if the last link is dangling.
   func resolvingLinks(_ path: String) -> String
 
-  /// Starts watching a file, or returns `nil` if it cannot be watched. The watch ends when the
-  /// returned object is released.
+  /// Starts watching a file, or returns `nil` if the file cannot be watched.
+  ///
+  /// The watch ends when the returned object is released.
   func watch(_ path: String) -> (any FileWatch)?
 
   /// An identifier that two file systems share only if they can open the same files.
@@ -96,17 +104,17 @@ extension FileSystem {
 
   package func watch(_ path: String) -> (any FileWatch)? { nil }
 
-  // This default is for file systems without links.
+  // This default implementation is for file systems without links, so there is nothing to resolve.
   package func resolvingLinks(_ path: String) -> String { path }
 
-  // These defaults are for file systems without permissions.
+  // These default implementations are for file systems without permissions, so they ignore modes.
   package func createDirectory(_ path: String, forFilesOf mode: UInt16?) throws(StorageError) {
     try createDirectory(path)
   }
 
   package func mode(of path: String) throws(StorageError) -> UInt16? { nil }
 
-  // These defaults are for file systems that no other process can change.
+  // These default implementations are for file systems that no other process can change.
   package func entering(
     _ path: String, newFileMode: UInt16?
   ) throws(StorageError) -> any FileSystem { self }
@@ -141,8 +149,9 @@ package protocol File: AnyObject, Sendable {
   /// The path that was used to open the file, for error messages.
   var path: String { get }
 
-  /// Reads bytes into `target`, and returns the number of bytes read. The method fills `target`
-  /// unless the file ends first.
+  /// Reads bytes into `target`, and returns the number of bytes read.
+  ///
+  /// The method fills `target` unless it reaches the end of the file first.
   func read(into target: MutableBytes, at offset: UInt64) throws(StorageError) -> Int
 
   /// Writes `parts` consecutively, or throws an error if not all bytes can be written.
@@ -182,7 +191,8 @@ package protocol File: AnyObject, Sendable {
   /// reading only.
   func mapShared(byteCount: Int) throws(StorageError) -> Mapping
 
-  /// Sets, converts or releases a lock, or returns `false` if another open file's lock conflicts.
+  /// Sets, converts or releases a lock, or returns `false` if another open file holds a conflicting
+  /// lock.
   ///
   /// The lock belongs to this open file. Closing the file releases the lock.
   func lock(_ kind: LockKind, _ range: Range<UInt64>) throws(StorageError) -> Bool
@@ -190,7 +200,7 @@ package protocol File: AnyObject, Sendable {
   /// Waits until all conflicting locks have been released, then sets a lock on a range of bytes.
   func waitForLock(_ kind: LockKind, _ range: Range<UInt64>) throws(StorageError)
 
-  /// Returns a part of `range` that is locked through another open file, or `nil` if there is none.
+  /// Returns a part of `range` that another open file has locked, or `nil` if there is none.
   func lockedByOthers(in range: Range<UInt64>) throws(StorageError) -> Range<UInt64>?
 
   /// Returns the identity of this file, which does not depend on the file's name.
@@ -201,7 +211,7 @@ package protocol File: AnyObject, Sendable {
 }
 
 extension File {
-  // The default for files that cannot be watched.
+  // This default implementation does nothing, because it is for files that cannot be watched.
   package func touch() throws(StorageError) {}
 
   /// Polls until the lock is acquired.

@@ -10,8 +10,9 @@
 ///
 /// A watch is thread-safe, but only one thread may wait at a time.
 package protocol FileWatch: AnyObject, Sendable {
-  /// Waits until the file is touched, ``end()`` is called or the timeout expires. A wait may end
-  /// early.
+  /// Waits until the file is touched, ``end()`` is called or the timeout expires.
+  ///
+  /// Spurious wakeups are possible.
   func wait(milliseconds: UInt64)
 
   /// Ends the current wait, or the next wait if no thread is waiting.

@@ -12,7 +12,7 @@
 /// ``FileSystem/entering(_:newFileMode:)``.
 final class HeldDirectory: Sendable {
   let path: String
-  /// The prefix of all paths in the directory: its own path and a slash.
+  /// The prefix of all paths in the directory: the directory's path, followed by a slash.
   private let prefix: String
   private let ownDescriptor: Int32
   private let newFileMode: UInt16?
@@ -21,7 +21,7 @@ final class HeldDirectory: Sendable {
   /// The name of the file whose mode and group are used for new files.
   private static let pattern = "pages"
 
-  /// Wraps the descriptor of an open directory.
+  /// Creates a held directory from the descriptor of an open directory.
   ///
   /// The descriptor must be registered with ``OpenDescriptors``.
   init(_ descriptor: Int32, path: String, newFileMode: UInt16?) {

@@ -12,15 +12,15 @@ package enum LockByte {
   package static let observing: UInt64 = 9
   package static let following: UInt64 = 10
   package static let creation: UInt64 = 11
-  /// The first row lock.
+  /// The offset of the first row lock.
   ///
   /// The process that owns row r of the `holders` file locks byte `holderRow` + r.
   package static let holderRow: UInt64 = 1 << 32
-  /// The first generation lock.
+  /// The offset of the first generation lock.
   ///
   /// A process locks byte `live` + g in shared mode while generation g is live in that process.
   package static let live: UInt64 = 1 << 40
-  /// The first holder lock.
+  /// The offset of the first holder lock.
   ///
   /// Holder locks show which generations a process holds; see `HolderLock`.
   package static let holderLock: UInt64 = 1 << 61

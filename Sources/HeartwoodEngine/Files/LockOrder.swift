@@ -49,7 +49,7 @@ package final class LockOrder: @unchecked Sendable {
     return true
   }
 
-  /// Runs `body` as if this thread held no locks, for tests in which a thread plays several roles.
+  /// Runs `body` as if this thread held no locks, for tests in which one thread simulates several.
   package static func asAnother<R>(_ body: () throws(StorageError) -> R) throws(StorageError) -> R {
     let thread = SystemThread.current
     let order = ofThisProcess

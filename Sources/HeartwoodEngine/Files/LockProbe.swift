@@ -18,7 +18,7 @@ extension FileSystem {
       throw StorageError(
         .io,
         "Another program holds an exclusive lock on a byte that Heartwood locks only in shared "
-          + "mode. Find and stop the program that is locking this file.", file: file.path)
+          + "mode. Find the program that has locked this file, and stop it.", file: file.path)
     }
     _ = try open(file.path, .read)
     let isSeen = try second.lockedByOthers(in: range) != nil

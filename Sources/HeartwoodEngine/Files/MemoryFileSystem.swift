@@ -268,7 +268,9 @@ private final class MemoryContent: @unchecked Sendable {
   func withLocks<R>(_ body: (inout RangeLocks) -> R) -> R { lock.withLock { body(&locks) } }
 }
 
-/// An open file in memory, which owns the locks that are set through it.
+/// An open file in memory.
+///
+/// Closing the file releases its locks.
 private final class MemoryFile: File {
   let path: String
   private let content: MemoryContent
@@ -321,7 +323,7 @@ private final class MemoryFile: File {
     guard let memory = content.shared(byteCount) else {
       throw StorageError(
         .io,
-        "Cannot map the file, because it is shorter than the mapping. Open the store again.",
+        "Cannot map the file, because the file is shorter than the mapping. Open the store again.",
         file: path)
     }
     // Let the mapping retain the memory, because a mapping may outlive the last reference to the

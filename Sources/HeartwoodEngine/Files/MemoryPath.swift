@@ -5,8 +5,8 @@ package struct MemoryPath: Hashable, Sendable {
   package let text: String
 
   package init(_ path: String) {
-    // Nearly all paths are already normalised, so do not split them. In simulations, splitting
-    // every path took an eighth of the running time.
+    // Do not split a path that is already normalised, as nearly all paths are. In simulations,
+    // splitting every path took an eighth of the running time.
     if Self.isNormal(path) {
       text = String(path.utf8.dropFirst()) ?? ""
       return
@@ -70,7 +70,7 @@ package struct MemoryPath: Hashable, Sendable {
   }
 
   package static func missingDirectory(_ path: String) -> StorageError {
-    StorageError(.io, "The directory does not exist. Create it first.", file: path)
+    StorageError(.io, "The directory does not exist. Create the directory first.", file: path)
   }
 
   package static func isNoFile(_ action: String, _ path: String) -> StorageError {
@@ -81,8 +81,8 @@ package struct MemoryPath: Hashable, Sendable {
   package static func isTaken(_ path: String) -> StorageError {
     StorageError(
       .io,
-      "Cannot rename to this path, because it already exists or is inside the source directory. "
-        + "Use another path.",
+      "Cannot rename the item to this path, because the path already exists or is inside the "
+        + "source directory. Choose a different path.",
       file: path)
   }
 }

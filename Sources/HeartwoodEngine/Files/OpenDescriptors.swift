@@ -22,8 +22,8 @@
 enum OpenDescriptors {
   /// The error number from registering the fork handlers, or 0 if the registration succeeded.
   ///
-  /// The handlers are registered on first use. Opening the first store also registers them, because
-  /// an in-memory store opens no files.
+  /// The handlers are registered when this property is first read. Opening a store also reads it,
+  /// because an in-memory store opens no files.
   private static let registration: Int32 = pthread_atfork(
     { OpenDescriptors.acquire() }, { OpenDescriptors.release() }, { OpenDescriptors.startChild() })
 
@@ -65,7 +65,9 @@ enum OpenDescriptors {
   static func registerForkHandlers() throws(StorageError) {
     guard registration == 0 else {
       throw .unchanged(
-        .io, "Cannot register fork handlers. Free some memory, then try again.",
+        .io,
+        "Cannot register fork handlers, because there is not enough memory. Free some memory, and "
+          + "then try again.",
         errno: registration)
     }
   }
@@ -93,7 +95,7 @@ enum OpenDescriptors {
 
   /// Opens a file for a short time, without registering its descriptor.
   ///
-  /// The caller must not set locks through the descriptor, and must close it.
+  /// The caller must close the descriptor, and must not use it to lock the file.
   static func openBriefly(_ open: () -> Int32) -> Result<Int32, SystemError> {
     acquire()
     defer { release() }

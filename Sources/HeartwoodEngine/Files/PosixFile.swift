@@ -15,7 +15,7 @@ final class PosixFile: File {
   private let isWritable: Bool
   private let origin = ProcessOrigin()
 
-  /// Wraps the descriptor of an open file.
+  /// Creates a file object from the descriptor of an open file.
   ///
   /// The descriptor must be registered with ``OpenDescriptors``.
   init(descriptor: Int32, path: String, isWritable: Bool) {

@@ -155,8 +155,8 @@ package final class PosixFileSystem: FileSystem {
       defer { free(resolved) }
       return String(cString: resolved)
     }
-    // If nothing exists at the path, it may be a dangling link. Follow the link, unless links form
-    // a loop.
+    // `ENOENT` can mean that the path is a dangling link. In that case, resolve the link's target.
+    // Links that form a loop cause `ELOOP` instead.
     guard errno == ENOENT, let target = Self.target(ofLink: path) else { return path }
     let parent = path.lastIndex(of: "/").map { path[...$0] } ?? ""
     return resolvingLinks(target.hasPrefix("/") ? target : parent + target)

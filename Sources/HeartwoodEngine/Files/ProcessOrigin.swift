@@ -5,7 +5,8 @@ import Synchronization
 /// A child must not use inherited values that refer to files or locks. The files belong to its
 /// parent, and threads that held the locks do not exist in the child.
 package struct ProcessOrigin: Sendable {
-  // The number of forks since the first process, counted by the fork handler in `OpenDescriptors`.
+  // The number of forks between the first process and this one. The fork handler in
+  // `OpenDescriptors` increments the number in each child.
   private static let forkCount = Atomic<UInt64>(0)
 
   private let forkCount: UInt64

@@ -12,7 +12,8 @@ package struct RangeLocks {
 
   package init() {}
 
-  /// Sets, converts or releases a lock, or returns `false` if another owner's lock conflicts.
+  /// Sets, converts or releases a lock, or returns `false` if another owner holds a conflicting
+  /// lock.
   package mutating func set(
     _ kind: LockKind, _ range: Range<UInt64>, owner: ObjectIdentifier
   ) -> Bool {

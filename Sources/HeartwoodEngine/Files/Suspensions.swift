@@ -52,8 +52,8 @@ package final class Suspensions: @unchecked Sendable {
 
   /// A period between two suspensions.
   ///
-  /// The period is checked whenever a page is read. The period retains no object, and is valid only
-  /// while its `Suspensions` object exists.
+  /// A period retains no object, because it is checked whenever a page is read. The period is valid
+  /// only while its `Suspensions` object exists.
   struct Period {
     fileprivate let count: UnsafeMutablePointer<Atomic<UInt64>>
     fileprivate let value: UInt64
@@ -71,9 +71,9 @@ package final class Suspensions: @unchecked Sendable {
 
   static let busy = StorageError(
     .busy,
-    "The store was neither suspended nor resumed, because another call or a maintenance run took "
-      + "longer than `busyTimeout`. Wait until it has ended, then try again.")
+    "The store could not be suspended or resumed, because another call or a maintenance run took "
+      + "longer than `busyTimeout`. Wait until that call or run has ended, and then try again.")
 
   static let suspended = StorageError(
-    .suspended, "The store is suspended. Call `resume()` before using it again.")
+    .suspended, "The store is suspended. Call `resume()` before you use the store again.")
 }

@@ -36,7 +36,8 @@ extension MutableBytes {
     }
   }
 
-  /// Calls `body` with a buffer of `count` zero bytes, which is on the stack if it fits there.
+  /// Calls `body` with a buffer of `count` zero bytes, which is allocated on the stack if `count`
+  /// is small.
   package static func withZeros<R>(count: Int, _ body: (MutableBytes) -> R) -> R {
     withStackBytes(count: count) { bytes in
       bytes.clear(0, count)

@@ -116,7 +116,7 @@ package struct Bytes {
 
 /// A borrowed, mutable run of bytes with bounds-checked access.
 ///
-/// Access must be exclusive.
+/// The code that uses a run must ensure exclusive access to its bytes.
 package struct MutableBytes {
   package let base: UnsafeMutableRawPointer
   package let count: Int
@@ -224,10 +224,10 @@ package final class ByteBlock: @unchecked Sendable {
 
   deinit { bytes.base.deallocate() }
 
-  /// Keeps the block alive until this call.
+  /// Ensures that the block is not freed before this call.
   ///
-  /// The compiler does not know that the block owns the memory. Without this call, the compiler
-  /// could release the block while its memory is in use.
+  /// The compiler does not know that pointers into the memory depend on the block. Without this
+  /// call, the compiler could release the block while its memory is in use.
   @inline(__always)
   package func keep() { withExtendedLifetime(self) {} }
 }

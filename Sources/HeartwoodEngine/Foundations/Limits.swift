@@ -55,8 +55,8 @@ package enum Limits {
   package static let maxLineageCount = 64
   /// The maximum size of a log segment.
   ///
-  /// The table of frames in a segment of this size is comparatively small, and every 64-bit
-  /// platform can map the segment.
+  /// The table of frames in a segment of this size remains small, and every 64-bit platform can map
+  /// the segment.
   package static let maxSegmentByteCount = 1 << 30
   /// The maximum difference between the numbers of the newest segment and the oldest segment that
   /// is still needed.
@@ -66,8 +66,8 @@ package enum Limits {
   package static let maxSegmentSpan: UInt64 = 1 << 20
   /// The maximum number of open log segments.
   ///
-  /// A process usually reads from fewer segments at a time. The limit is small compared with a
-  /// process's descriptor limit.
+  /// A process usually reads from fewer segments at a time. The limit is far below the number of
+  /// descriptors that a process may have open.
   package static let maxOpenSegmentCount = 48
   /// The maximum number of log segments that stay open until they are synced.
   ///
@@ -77,7 +77,7 @@ package enum Limits {
   /// At the default segment size, the longest log that can await a checkpoint fits in this many
   /// segments. Only a larger transaction waits for the disk before it commits.
   package static let maxUnsyncedSegmentCount = 32
-  /// The maximum number of retained generations in the shared counters, not counting the newest.
+  /// The maximum number of retained generations in the shared counters, excluding the newest one.
   ///
   /// If more generations are held, maintenance reclaims less log space.
   package static let maxRetainedGenerationCount = 200
@@ -85,7 +85,7 @@ package enum Limits {
   ///
   /// A process without a row cannot record its name, so users see the name of its program instead.
   package static let maxHolderRowCount = 256
-  /// The maximum number of generations that a process takes holder locks for.
+  /// The maximum number of generations for which one process takes holder locks.
   ///
   /// Each held lock makes every lock call slower, and users rarely need to see more than the oldest
   /// held generations.

@@ -67,7 +67,7 @@ public struct StorageError: Error, Hashable, Sendable {
   public var errno: Int32?
   /// A Boolean value that indicates whether the failed call left everything unchanged.
   ///
-  /// If so, writing can continue.
+  /// If the value is `true`, writing can continue.
   package var changedNothing = false
 
   /// Creates an error.
@@ -125,6 +125,6 @@ extension StorageError {
 
   /// Returns the error for a call on a closed store.
   static func closed(_ directory: String? = nil) -> StorageError {
-    StorageError(.closed, "The store has been closed. Open it again.", file: directory)
+    StorageError(.closed, "The store has been closed. Open the store again.", file: directory)
   }
 }

@@ -4,7 +4,7 @@
 package struct XXH64 {
   /// The state after the complete 32-byte stripes of the input so far.
   private var lanes: Lanes
-  /// The input after the last complete stripe, as little-endian words padded with zeros.
+  /// The bytes after the last complete stripe, as little-endian words padded with zeros.
   private var pending = SIMD4<UInt64>(repeating: 0)
   private var pendingByteCount = 0
   private var byteCount: UInt64 = 0
@@ -141,7 +141,7 @@ extension XXH64 {
       return end
     }
 
-    /// Combines the lanes.
+    /// Combines the four accumulators into one.
     ///
     /// If there was no complete stripe, the result depends only on the seed.
     @inline(__always)

@@ -98,7 +98,8 @@ package enum Catalog {
       count: bytes.load64(CatalogLayout.count.offset))
   }
 
-  /// Returns the name that a catalog key encodes, or `nil` for the key of the next tree number.
+  /// Returns the name that a catalog key encodes, or `nil` if the key is the one under which the
+  /// next tree number is stored.
   package static func name(of key: Bytes) throws(StorageError) -> String? {
     if nextTreeKey.bytes.withBytes({ key.equals($0) }) { return nil }
     do {
@@ -114,5 +115,5 @@ package enum Catalog {
   }
 
   private static let damaged = StorageError.corrupt(
-    "A row in the catalog is corrupt. Restore a backup.")
+    "The store is corrupt: a row of its catalog is invalid. Restore a backup.")
 }

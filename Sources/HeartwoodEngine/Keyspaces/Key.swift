@@ -15,7 +15,7 @@ public struct Key: Hashable, Sendable {
   /// The encoded components, as bytes that sort in the same order as the keys.
   public var bytes: [UInt8] { encoded }
 
-  /// Encodes `components` as a key.
+  /// Creates a key by encoding `components`.
   ///
   /// This initialiser does not check the length of the key. Methods of the store throw an error if
   /// a key is too long.

@@ -125,7 +125,7 @@ extension Optional: KeyConvertible where Wrapped: KeyConvertible {
     if let self { self.encode(into: &encoder) } else { encoder.appendNil() }
   }
 
-  /// Reads nil or a value.
+  /// Reads nil or a wrapped value.
   public static func decode(from decoder: inout KeyDecoder) throws(StorageError) -> Wrapped? {
     if decoder.decodeNil() { return nil }
     return try Wrapped.decode(from: &decoder)

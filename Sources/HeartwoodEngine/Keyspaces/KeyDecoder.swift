@@ -113,7 +113,8 @@ public struct KeyDecoder: ~Copyable {
     guard let tag = KeyTag(rawValue: bytes.load8(offset)) else {
       throw .corrupt(
         "\(ordinal(componentCount + 1)) has an unknown kind (\(bytes.load8(offset))). If the key "
-          + "comes from a store, restore a backup. Otherwise, pass the bytes of a valid key.")
+          + "was read from a store, the store is corrupt, so restore a backup. Otherwise, pass the "
+          + "bytes of a valid key.")
     }
     return tag
   }
@@ -175,7 +176,7 @@ extension KeyDecoder {
     // Reject a terminator at the end of the key. Without this check, the same key would have two
     // valid encodings.
     guard zero + 1 != bytes.count else {
-      throw malformed("ends with a terminator, but no component follows it")
+      throw malformed("ends with a terminator, although no component follows")
     }
     offset = min(zero + 1, bytes.count)
     return (bytes.slice(start, zero - start), isEscaped)
@@ -220,7 +221,7 @@ extension KeyDecoder {
 
   private func malformed(_ complaint: String) -> StorageError {
     .corrupt(
-      "\(ordinal(componentCount)) \(complaint). If the key comes from a store, restore a backup. "
-        + "Otherwise, pass the bytes of a valid key.")
+      "\(ordinal(componentCount)) \(complaint). If the key was read from a store, the store is "
+        + "corrupt, so restore a backup. Otherwise, pass the bytes of a valid key.")
   }
 }

@@ -1,5 +1,5 @@
 extension KeyspaceReads {
-  /// Looks up `keys`, and calls `body` for each key in order.
+  /// Looks up `keys`, and calls `body` for each key, in the order of `keys`.
   ///
   /// Each encoded key, including its padding, has at most `byteCount` bytes. `keyspace` is a
   /// transaction's keyspace, which `body` may change but not remove, or `nil` for a snapshot.

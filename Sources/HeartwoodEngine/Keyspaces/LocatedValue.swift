@@ -10,7 +10,7 @@ struct LocatedValue {
   let copy: Unmanaged<ByteBlock>?
   let view: PageView
 
-  /// Passes the bytes to `body`, then releases the memory.
+  /// Passes the value's bytes to `body`, and then releases the value's page or copy.
   @inlinable
   func use<R>(_ body: (RawSpan) throws -> R) rethrows -> R {
     defer { release() }
@@ -24,7 +24,7 @@ struct LocatedValue {
   }
 }
 
-/// The read operations on one tree in one view, used by both snapshots and transactions.
+/// The read operations on one tree, in one state of the store, for snapshots and transactions.
 @usableFromInline
 package struct KeyspaceReads {
   let view: PageView

@@ -30,7 +30,8 @@ package struct SnapshotDifference {
     }
   }
 
-  /// Finds and sorts the leaves that differ.
+  /// Creates a difference by finding the leaves that the two states do not share, and sorting them
+  /// by key.
   ///
   /// - Complexity: For each state, one read of the catalog and of every page that was written or
   ///   freed between the two states.
@@ -96,8 +97,8 @@ package struct SnapshotDifference {
         if try !hasEqualValues(old, new) {
           try body(StoreChange(keyspace: name, key: new.key.copied(), kind: .updated))
         }
-        // Most entries of a rewritten leaf are unchanged, so skip each run of unchanged entries at
-        // once.
+        // Most entries of a rewritten leaf are unchanged. Skip consecutive unchanged entries in one
+        // call, which is faster.
         old.skipSame(as: new)
         hasOld = try old.moveToNext()
         hasNew = try new.moveToNext()

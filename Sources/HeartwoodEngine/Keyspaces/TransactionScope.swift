@@ -13,7 +13,7 @@ package final class TransactionScope {
     precondition(
       isOpen,
       "A transaction, or one of its keyspaces or cursors, was used after the transaction's closure "
-        + "had returned. Use them only inside the closure.")
+        + "had returned. Use transactions, keyspaces and cursors only inside the closure.")
   }
 
   package func end() { isOpen = false }

@@ -18,6 +18,8 @@ package struct AtomicFile: Sendable {
   package let magic: UInt64
   private let advice: String
 
+  /// Creates a description of a file with the given name and magic number.
+  ///
   /// - Parameter advice: A sentence that tells the user what to do if the file is corrupt.
   package init(_ name: String, magic: UInt64, advice: String) {
     self.name = name
@@ -25,8 +27,11 @@ package struct AtomicFile: Sendable {
     self.advice = advice
   }
 
-  package func damaged(_ message: String) -> StorageError {
-    .corrupt(message + " " + advice, file: name)
+  /// Returns an error that reports damage in the file.
+  ///
+  /// - Parameter finding: A clause that describes the damage.
+  package func damaged(_ finding: String) -> StorageError {
+    .corrupt("The `\(name)` file is corrupt: \(finding). \(advice)", file: name)
   }
 
   /// Reads and decodes the file, or returns `nil` if it does not exist.
@@ -46,7 +51,7 @@ package struct AtomicFile: Sendable {
     let block = ByteBlock(count: Int(count))
     defer { block.keep() }
     guard try file.read(into: block.bytes, at: 0) == block.bytes.count else {
-      throw damaged("The file was truncated while it was being read.")
+      throw damaged("it was truncated while it was being read")
     }
     return try decode(block.bytes.bytes, log.identity)
   }
@@ -60,25 +65,25 @@ package struct AtomicFile: Sendable {
     let bytes = fields.bytes.bytes
     guard try file.read(into: fields.bytes, at: 0) == fieldByteCount,
       bytes.load64(AtomicFileLayout.magic.offset) == magic
-    else { throw damaged("The file has the wrong signature or is too short.") }
+    else { throw damaged("it is too short, or has the wrong signature") }
     // If the file has a different format version, do not interpret its fields, because their layout
     // is unknown. `check` rejects the file later.
     let isKnown = bytes.load32(AtomicFileLayout.version.offset) == 1
     guard isKnown ? lengths(bytes).contains(count) : count <= Self.plainByteCount else {
-      throw damaged("The counts in the file do not match its length.")
+      throw damaged("the counts in the file do not match its length")
     }
     guard count > Self.plainByteCount else { return }
     if try file.allocatedByteCount() >= count / Self.compression { return }
     // The reported disk usage may be out of date, because ZFS updates it only seconds after a sync.
     // Check the bytes instead.
     guard try Self.isFilled(file, count) else {
-      throw damaged("Most of the file consists of holes.")
+      throw damaged("most of the file consists of holes")
     }
   }
 
-  /// Returns whether each chunk of the file contains enough nonzero blocks.
+  /// Returns whether at least one in ``compression`` blocks of each chunk contains a nonzero byte.
   ///
-  /// The method stops reading at the first chunk that contains too few.
+  /// The method stops reading at the first chunk that fails this test.
   private static func isFilled(_ file: any File, _ count: UInt64) throws(StorageError) -> Bool {
     let block = ByteBlock(count: Int(plainByteCount))
     defer { block.keep() }
@@ -97,7 +102,7 @@ package struct AtomicFile: Sendable {
 
   /// The maximum length of a file that is read without a check for holes.
   private static let plainByteCount: UInt64 = 1 << 20
-  /// The highest compression ratio that a file system is expected to achieve.
+  /// The highest compression ratio that is expected of a file system.
   private static let compression: UInt64 = 64
 
   /// Writes the common fields to the start of the file, and the hash to the last eight bytes.
@@ -124,17 +129,17 @@ package struct AtomicFile: Sendable {
     let end = bytes.count - Layout.hashByteCount
     guard end >= least, bytes.load64(Layout.magic.offset) == magic,
       bytes.load64(end) == XXH64.hash(bytes.slice(0, end), seed: identity.seed)
-    else { throw damaged("The bytes of the file do not match its hash.") }
+    else { throw damaged("its contents do not match its hash") }
     let version = bytes.load32(Layout.version.offset)
     guard version == 1 else {
       throw StorageError(
         .incompatibleFormat,
-        "The file has format version \(version), but this program supports only version 1. Open "
-          + "the store with a newer program.", file: name)
+        "The `\(name)` file has format version \(version), but this program supports only version "
+          + "1. Open the store with a newer version of the program.", file: name)
     }
     guard bytes.load64(Layout.storeHigh.offset) == identity.high,
       bytes.load64(Layout.storeLow.offset) == identity.low
-    else { throw damaged("The file belongs to another store.") }
+    else { throw damaged("it belongs to another store") }
     return Int(bytes.load32(Layout.rowCount.offset))
   }
 

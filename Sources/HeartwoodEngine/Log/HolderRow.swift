@@ -26,7 +26,7 @@ package struct HolderRow: Hashable, Sendable {
   package let opened: UInt64
   package let name: String
 
-  /// Creates a row.
+  /// Creates a row that describes a process.
   ///
   /// A name that is too long is truncated at a character boundary.
   package init(process: Int32, opened: UInt64, name: String) {

@@ -26,7 +26,7 @@ package final class LogFiles: Sendable {
     self.isWritable = isWritable
   }
 
-  /// Returns a copy with the given value of `isMapped`.
+  /// Returns a copy of this object in which `isMapped` has the given value.
   ///
   /// The copy shares the pool of open descriptors.
   package func mapped(_ isMapped: Bool) -> LogFiles {
@@ -61,8 +61,8 @@ package final class LogFiles: Sendable {
       guard number - first <= Limits.maxSegmentSpan else {
         throw .corrupt(
           "The number of this log segment is far higher than the numbers of the store's other "
-            + "segments. If the file does not belong to the store, move it elsewhere. Otherwise, "
-            + "restore a backup.",
+            + "segments. If the file does not belong to the store, move the file elsewhere. "
+            + "Otherwise, restore a backup.",
           file: geometry.segmentName(number))
       }
       guard number <= last else { continue }
@@ -224,7 +224,7 @@ package final class LogFiles: Sendable {
     try fileSystem.remove(path(number))
   }
 
-  /// Makes all names in the store's directory durable.
+  /// Makes the names of all files in the store's directory durable.
   ///
   /// If the sync fails, the method throws `io` even if the disk is full.
   package func syncDirectory() throws(StorageError) {

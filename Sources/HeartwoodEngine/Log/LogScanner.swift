@@ -28,7 +28,7 @@ package struct LogScanner {
   /// The number of commits read so far that end in the same segment as `point`.
   private var commitCount = 0
 
-  /// Creates a scanner.
+  /// Creates a scanner that starts after the commit `point`.
   ///
   /// The initialiser reads one page for each segment that starts after `point`.
   package init(
@@ -86,8 +86,8 @@ package struct LogScanner {
       from: point.pageCount, to: end.pageCount, pageByteCount: geometry.pageByteCount)
     where !images.contains(where: { $0.page == bitmap }) {
       throw .corrupt(
-        "The commit that ends at frame \(end.frame) increases the page count to \(end.pageCount), "
-          + "but lacks some of the new bitmap pages. Restore a backup.",
+        "The log is corrupt: the commit that ends at frame \(end.frame) increases the page count "
+          + "to \(end.pageCount), but does not contain all new bitmap pages. Restore a backup.",
         file: geometry.segmentName(geometry.segment(of: end.frame)))
     }
   }
@@ -109,8 +109,8 @@ package struct LogScanner {
     return nil
   }
 
-  /// Returns a step with all unread commits from the footer of the next frame's segment, or `nil`
-  /// if that segment has no usable footer.
+  /// Returns a step with all unread commits of the next frame's segment, or `nil` if that segment
+  /// has no usable footer.
   private mutating func footerStep(upTo limit: FrameNumber) throws(StorageError) -> LogStep? {
     let next = nextFrame
     let number = geometry.segment(of: next)

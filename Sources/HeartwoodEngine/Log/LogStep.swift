@@ -4,7 +4,7 @@
 /// commits that end in that segment.
 package struct LogStep {
   package var point: CommitPoint
-  /// The newest generation that this step shows to be durable.
+  /// The newest generation that this step proves to be durable.
   ///
   /// If the step comes from a footer, this is the generation of the footer's last commit, because
   /// footers are written only for synced commits.

@@ -82,7 +82,7 @@ package struct NamedGenerations: Hashable, Sendable {
     _ bytes: Bytes, of identity: StoreIdentity
   ) throws(StorageError) -> NamedGenerations {
     typealias Layout = NamedGenerationLayout
-    let damaged = file.damaged("The list of named generations is corrupt.")
+    let damaged = file.damaged("its list of named generations is invalid")
     let rowCount = try file.check(bytes, atLeast: AtomicFileLayout.byteCount, of: identity)
     let end = bytes.count - AtomicFileLayout.hashByteCount
     var named = NamedGenerations()

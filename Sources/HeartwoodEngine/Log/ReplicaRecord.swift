@@ -61,7 +61,7 @@ package struct ReplicaRecord: Hashable, Sendable {
   ) throws(StorageError) -> ReplicaRecord {
     let count = try file.check(bytes, atLeast: ReplicaLayout.message, of: identity)
     guard count <= maxMessageByteCount, bytes.count == byteCount(messageByteCount: count) else {
-      throw file.damaged("The length of the file does not match the length of its message.")
+      throw file.damaged("its length does not match the length of its message")
     }
     var record = ReplicaRecord()
     record.errorTime = bytes.load64(ReplicaLayout.errorTime.offset)

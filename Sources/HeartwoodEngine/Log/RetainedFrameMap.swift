@@ -67,6 +67,8 @@ package struct RetainedFrameMap: Hashable, Sendable {
   package static let file = AtomicFile(
     "map", magic: 0x5041_4D54_5241_4548, advice: "Restore a backup.")
 
+  /// Creates a map from its contents.
+  ///
   /// - Precondition: There is at least one retained generation.
   package init(
     serial: UInt64, start: FrameNumber, retainedGenerations: [CommitPoint],
@@ -146,7 +148,7 @@ package struct RetainedFrameMap: Hashable, Sendable {
     let retainedFrameStart = lineageStart + lineageCount * Layout.lineageByteCount
     guard retainedGenerationCount > 0, lineageCount <= Limits.maxLineageCount,
       end == retainedFrameStart + retainedFrameCount * Layout.retainedFrameByteCount
-    else { throw file.damaged("The counts in the map do not match its length.") }
+    else { throw file.damaged("the counts in the file do not match its length") }
     let map = RetainedFrameMap(
       serial: bytes.load64(Layout.serial.offset), start: bytes.load64(Layout.start.offset),
       retainedGenerations: (0..<retainedGenerationCount).map {
@@ -159,7 +161,7 @@ package struct RetainedFrameMap: Hashable, Sendable {
           frame: bytes.load64(offset + Layout.retainedFrame.offset),
           page: bytes.load32(offset + Layout.retainedPage.offset))
       })
-    guard map.isOrdered else { throw file.damaged("The rows of the map are out of order.") }
+    guard map.isOrdered else { throw file.damaged("its rows are out of order") }
     return map
   }
 

@@ -53,8 +53,8 @@ package final class SegmentFilePool: @unchecked Sendable {
     return !closed.isEmpty
   }
 
-  /// Removes an entry, and returns its file so that the caller can release the file outside the
-  /// lock.
+  /// Removes an entry from the pool, and returns the entry's file so that the caller can release
+  /// the file after unlocking the pool.
   private func close(_ entry: Entry) -> (any File)? {
     entries.removeAll { $0 === entry }
     defer {
@@ -144,7 +144,7 @@ package final class SegmentFilePool: @unchecked Sendable {
     }
   }
 
-  /// Syncs an open file.
+  /// Syncs the open file of an entry.
   ///
   /// A write that overlaps the sync needs another sync.
   func sync(_ entry: Entry, _ file: any File) throws(StorageError) {

@@ -37,7 +37,7 @@ package enum SegmentFooterLayout {
 /// only after its last commit is known to be synced, so a valid footer also serves as a durable
 /// watermark.
 package struct SegmentFooter: Hashable, Sendable {
-  /// The newest image of a page within the segment.
+  /// The position and hash of the newest image of a page within the segment.
   package struct Row: Hashable, Sendable {
     package let page: PageNumber
     package let slot: UInt32

@@ -1,4 +1,5 @@
-/// Manages the reserve: enough disk space for one segment, set aside until the disk is full.
+/// The reserve, which is disk space for one segment that is set aside in case the disk becomes
+/// full.
 ///
 /// With the reserve, a transaction that frees as many pages as it needs can commit even on a full
 /// disk. The next maintenance run allocates the reserve again.

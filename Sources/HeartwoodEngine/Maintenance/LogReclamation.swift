@@ -19,7 +19,7 @@ package struct LogReclamation {
     package let index: PageIndex
   }
 
-  /// The deleted segments, and the number of reclaimed bytes.
+  /// The segments that a reclamation deleted, and the number of bytes that it freed.
   package struct Result {
     package var deletedSegments: Set<UInt64> = []
     package var byteCount = 0
@@ -32,7 +32,7 @@ package struct LogReclamation {
   private let map: RetainedFrameMap
   private let distinctPageCount: Int
 
-  /// Computes the map of the frames to retain.
+  /// Creates a reclamation, and computes the map of the frames to retain.
   ///
   /// - Parameters:
   ///   - retainedGenerations: The retained generations in ascending order, ending with the newest

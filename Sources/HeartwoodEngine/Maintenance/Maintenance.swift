@@ -2,8 +2,8 @@ import Synchronization
 
 /// An object that performs a store's maintenance when it is due, and releases lingering pins.
 ///
-/// The maintenance thread references the components of the store, but never the store itself. A
-/// store that has no other references is therefore deallocated.
+/// The maintenance thread references the components of the store, but never the store itself. The
+/// running thread therefore does not keep the store from being deallocated.
 final class Maintenance: @unchecked Sendable {
   // `@unchecked` is safe because `activation` guards `isEnded`, and `lock` guards every property
   // declared after it.
@@ -90,7 +90,7 @@ final class Maintenance: @unchecked Sendable {
     lock.withLock {
       isStopped = false
       guard !isWorking else { return }
-      // A thread that was still working at the deadline of `stop(until:)` has not been joined yet.
+      // Join any thread that did not end before the deadline of `stop(until:)`.
       thread?.join()
       thread = SystemThread { [self] in work() }
       isWorking = thread != nil
@@ -141,7 +141,7 @@ final class Maintenance: @unchecked Sendable {
     }
   }
 
-  /// Stops the thread permanently, because the store is being closed.
+  /// Stops the thread permanently when the store is being closed.
   func end() {
     activation.withLock { isEnded = true }
     stop()
@@ -250,8 +250,8 @@ final class Maintenance: @unchecked Sendable {
   ///
   /// - Parameters:
   ///   - writesWatermark: Whether to write the header slot even if no page is written.
-  ///   - isScheduled: Whether to skip log reclamation if too little log has been written since the
-  ///     last one.
+  ///   - isScheduled: Whether to skip log reclamation if few frames have been written since the
+  ///     last reclamation.
   func run(
     writesWatermark: Bool = false, isScheduled: Bool = false
   ) throws(StorageError) -> CheckpointResult {
@@ -277,7 +277,7 @@ final class Maintenance: @unchecked Sendable {
   }
 
   private func recordRun(from start: FrameNumber, held stretch: UInt64?, error: StorageError?) {
-    // A run that was interrupted remains due.
+    // Do not record the result of an interrupted run, because the run remains due.
     let isInterrupted = error?.kind == .suspended || error?.kind == .closed
     // If the files were replaced, write nothing to them, not even the result of the run.
     if !isInterrupted, error?.kind != .foreignStore {
@@ -377,7 +377,7 @@ final class Maintenance: @unchecked Sendable {
         lock.wait(
           milliseconds: min(Self.otherProcessCheckMilliseconds, millisecondsToHolderCheck ?? .max))
         lock.release()
-        // Ignore any error. The next reader will run into it again.
+        // Ignore any error, because it will recur when the next reader pins a generation.
         try? table.releaseCheckpointedSegments()
         // Close descriptors of segments that another process may have synced.
         files.closeDurableSegments()

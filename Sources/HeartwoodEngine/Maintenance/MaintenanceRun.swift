@@ -27,8 +27,7 @@ struct MaintenanceRun {
   let table: GenerationTable
   let queue: SyncQueue
   let writerLock: WriterLock
-  /// A function that returns the ended lineages, which the run records in the header slot and the
-  /// map.
+  /// A function that returns the ended lineages, to be recorded in the header slot and the map.
   ///
   /// The run calls the function under the maintenance lock, because the lineages may change while
   /// the run waits for the lock.
@@ -37,7 +36,7 @@ struct MaintenanceRun {
   /// A Boolean value that indicates whether to write the header slot, with the durable watermark,
   /// even if no page is written.
   let writesWatermark: Bool
-  /// The minimum number of new frames that justifies writing a new map.
+  /// The minimum number of new frames for which the run writes a new map of retained frames.
   ///
   /// Frames are counted from the end of the last map, or from the page file's state if that state
   /// is newer.
@@ -49,7 +48,7 @@ struct MaintenanceRun {
     let low: FrameNumber
     /// The newest durable state, which is called T in the steps of `Docs/Internals/Concurrency.md`.
     let newest: GenerationState
-    /// The generations to retain, ending with T.
+    /// The generations to retain, ending with the generation of `newest`.
     ///
     /// The array is empty if the run will not reclaim log space.
     var retainedGenerations: [FrameNumber] = []
@@ -96,7 +95,7 @@ struct MaintenanceRun {
     }
   }
 
-  /// Performs steps M1.3 to M1.11: publishes the floor, and decides which generations stay alive.
+  /// Decides which generations stay alive, and prevents new pins on dead ones (M1.3 to M1.11).
   private func decide(_ map: RetainedFrameMap?) throws(StorageError) -> Decision {
     let counters = files.counters
     counters.store(counters.epoch | 1, CountersLayout.epoch)
@@ -112,9 +111,8 @@ struct MaintenanceRun {
       try files.locks.liveElsewhere(
         in: counters.checkpointed..<max(newestRetained, counters.checkpointed)))
     var named: Set<FrameNumber> = []
-    // Add this process's own pins, which `liveElsewhere` excludes. Read the pins only after
-    // publishing the floor, so that a thread whose pin is missing from the list reads the new floor
-    // and retries.
+    // Add this process's own pins, which `liveElsewhere` excludes. Read the pins only after raising
+    // `floor`. A thread whose pin is missing from the list then reads the new value and retries.
     found.formUnion(table.lockedGenerations)
     // Read the names after the locks. A process that names a generation writes the name before it
     // releases its pin, so this run finds the name, the lock or both.
@@ -126,7 +124,7 @@ struct MaintenanceRun {
     // Counting such a lock would retain a generation that an earlier run has already released.
     var alive = found.filter { $0 < newestRetained && present.isAlive($0) }.sorted()
     // Named generations, and generations that an earlier run retained, are already known to be
-    // commits. Check only the others.
+    // commits. Check only the remaining generations.
     let commits = named.union(present.olderRetained)
     for generation in alive.filter({ !commits.contains($0) }) {
       try files.suspensions.requireNoRequest()
@@ -163,7 +161,7 @@ struct MaintenanceRun {
     }
   }
 
-  /// Returns whether to write a new map.
+  /// Returns whether to write a new map of retained frames.
   ///
   /// A new map is worthwhile if enough frames have been written since the last map, if the last map
   /// retains frames for generations that are no longer held, or if the last run was interrupted and
@@ -182,7 +180,7 @@ struct MaintenanceRun {
       || (newestRetained > map.end.frame && newestRetained - map.end.frame >= minReclaimFrameCount)
   }
 
-  /// Performs steps M3 and M4: carries out the decision.
+  /// Carries out the decision by advancing the page file and reclaiming log space (M3 and M4).
   private func act(
     _ decision: Decision, _ map: RetainedFrameMap?, _ result: inout CheckpointResult
   ) throws(StorageError) {
@@ -215,7 +213,7 @@ struct MaintenanceRun {
     if let durable = table.durable { sealing.seal(upTo: durable) }
   }
 
-  /// Completes steps M3.4 and M3.5 on behalf of a process that died after writing a header slot.
+  /// Announces the page file's state if a process died after writing a header slot (M3.4 and M3.5).
   ///
   /// Readers still use the state in the other slot, which this run is about to overwrite. Without
   /// this step, readers could not locate any generation until the end of the run.
@@ -240,7 +238,7 @@ struct MaintenanceRun {
     return newest.checkpointed
   }
 
-  /// Performs step M3: advances the page file to `decision.low`.
+  /// Advances the page file to the generation `decision.low` (step M3).
   ///
   /// - Returns: The commit whose state the page file now contains, or `nil` if that state has not
   ///   changed.
@@ -273,8 +271,7 @@ struct MaintenanceRun {
     return nil
   }
 
-  /// Performs step M3.6 under the writer lock: prunes the newest states and truncates the page
-  /// file.
+  /// Prunes the newest states and truncates the page file, under the writer lock (step M3.6).
   ///
   /// The page file keeps the pages of every state that this process is using.
   private func prune(
@@ -305,8 +302,7 @@ struct MaintenanceRun {
     return LogReclamation.RetainedGeneration(point: found.point, index: found.index)
   }
 
-  /// Performs step M3.1: writes back the pages of `state` that are newer than the page file's
-  /// state.
+  /// Writes back the pages of `state` that are newer than the page file's state (step M3.1).
   ///
   /// The method verifies pages before it copies them. It writes up to 256 pages at a time, in page
   /// order, and returns the number of pages written.
@@ -361,7 +357,8 @@ struct MaintenanceRun {
         bytes.load64(PageLayout.frame.offset) == state.index.frame(of: page)
       else {
         throw .corrupt(
-          "The page was damaged after it had been verified. Restore a backup.", page: page)
+          "The store is corrupt: a page was damaged after it had been verified. Restore a backup.",
+          page: page)
       }
       files.pageFile.clearVerified(page)
       files.cache.forget(UInt64(page) << 1)
@@ -370,7 +367,7 @@ struct MaintenanceRun {
     try files.pageFile.file.write(references.map(\.bytes), at: files.geometry.offset(ofPage: first))
   }
 
-  /// Performs steps M3.3 and M3.4: overwrites the older header slot, and syncs the page file.
+  /// Overwrites the older header slot, and syncs the page file (steps M3.3 and M3.4).
   private func writeHeader(checkpointed: CommitPoint) throws(StorageError) {
     let slots = try HeaderSlot.readBoth(files.pageFile.file)
     let newest = try HeaderSlot.requireNewest(slots)

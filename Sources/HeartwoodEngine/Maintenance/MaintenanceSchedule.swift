@@ -22,7 +22,7 @@ struct MaintenanceSchedule {
   /// The generation at which writers start to wait for a run.
   private var stallAt: FrameNumber
 
-  /// A number of frames that exceeds the length of any log.
+  /// A number of frames that is greater than the length of any log.
   ///
   /// The number is small enough to be added to a generation without overflow.
   private static let never: UInt64 = 1 << 48
@@ -101,7 +101,7 @@ struct MaintenanceSchedule {
     max(heldLength, UInt64(pageCount))
   }
 
-  /// Records the end of a run.
+  /// Records that a maintenance run has ended, and computes when the next one is due.
   ///
   /// - Parameters:
   ///   - start: The generation that was newest when the run began.

@@ -27,9 +27,9 @@ public struct RecoveryReport: Hashable, Sendable {
   public var duration: Duration = .zero
 }
 
-/// The steps that find the newest complete commit in a store's files without changing the files.
+/// A search for the newest complete commit in a store's files, which does not change the files.
 ///
-/// These are steps R1.3 and R1.4 of `Docs/Internals/Concurrency.md`.
+/// The search consists of steps R1.3 and R1.4 of `Docs/Internals/Concurrency.md`.
 ///
 /// - Important: Do not use the result before ``syncAll(_:)`` has been called.
 package struct Recovery {
@@ -50,7 +50,7 @@ package struct Recovery {
   /// No frame after it has been reclaimed.
   package private(set) var durableWatermark: FrameNumber
 
-  /// Reads the log after `start`, and finds the newest complete commit.
+  /// Creates a recovery by reading the log after `start` and finding the newest complete commit.
   ///
   /// - Throws: `corrupt` if a frame that had been synced is missing or damaged.
   package init(
@@ -58,7 +58,8 @@ package struct Recovery {
   ) throws(StorageError) {
     guard !start.isOutdated else {
       throw .corrupt(
-        "The page file's header is older than the map of retained frames. Restore a backup.",
+        "The store is corrupt: the header of the page file is older than the `map` file. Restore a "
+          + "backup.",
         file: "pages")
     }
     self.header = header
@@ -78,8 +79,9 @@ package struct Recovery {
     report.durableWatermark = Generation(frame: durableWatermark)
   }
 
-  /// Performs step R1.3: reads commits, and verifies the page images of commits above the durable
-  /// watermark.
+  /// Reads commits, and verifies the page images of commits above the durable watermark.
+  ///
+  /// This is step R1.3 of `Docs/Internals/Concurrency.md`.
   private mutating func readOn() throws(StorageError) {
     var scanner = scanner
     var unsynced: [(before: CommitPoint, commit: LogStep)] = []
@@ -87,7 +89,7 @@ package struct Recovery {
     while let step = try scanner.step() {
       durableWatermark = max(durableWatermark, step.durableWatermark)
       if !step.isFooter { unsynced.append((before, step)) }
-      // Commits up to the watermark were synced and need no verification, so drop them.
+      // Commits up to the watermark were synced and need no verification, so remove them here.
       let covered = unsynced.prefix { $0.commit.point.frame <= durableWatermark }.count
       unsynced.removeFirst(covered)
       walk.apply(step)
@@ -109,7 +111,9 @@ package struct Recovery {
     while point.frame < end.frame, let step = try scanner.step(upTo: end.frame) { walk.apply(step) }
   }
 
-  /// Performs step R1.4: checks that the walk did not stop at a damaged frame that had been synced.
+  /// Checks that the walk did not stop at a damaged frame that had been synced.
+  ///
+  /// This is step R1.4 of `Docs/Internals/Concurrency.md`.
   ///
   /// - Throws: `corrupt` if a valid group header or footer after the end of the walk raises the
   ///   durable watermark above that end.
@@ -130,14 +134,16 @@ package struct Recovery {
     }
     guard durableWatermark < stop else {
       throw .corrupt(
-        "The log is damaged: frame \(stop) is missing or invalid, although all frames up to frame "
-          + "\(durableWatermark) had been synced. Restore a backup. To examine the damage later, "
-          + "copy the damaged files first.",
+        "The log is corrupt: frame \(stop) is missing or invalid, although all frames up to frame "
+          + "\(durableWatermark) had been synced. Restore a backup. If you want to examine the "
+          + "damage later, copy the damaged files first.",
         file: geometry.segmentName(geometry.segment(of: stop)))
     }
   }
 
-  /// Performs step R1.5: syncs all commits that were found, before any of them is used.
+  /// Syncs all commits that were found, before any of them is used.
+  ///
+  /// This is step R1.5 of `Docs/Internals/Concurrency.md`.
   ///
   /// The method skips segments that are already durable. Even a sync of a file without dirty pages
   /// waits for the disk to flush its cache, and a long log has many files.

@@ -1,6 +1,6 @@
 /// An operation that seals full, durable segments by writing their footers.
 ///
-/// When a store is opened, the group headers of its sealed segments need not be read. A footer is a
+/// A process that opens a store need not read the group headers of sealed segments. A footer is a
 /// cache, so errors are ignored, and the footer is not synced separately. The segment in which the
 /// page file's state ends does not get a footer, because the earlier commits in that segment are no
 /// longer known.
@@ -52,7 +52,7 @@ final class Sealing: @unchecked Sendable {
     }
   }
 
-  /// Returns the commit from which to start reading.
+  /// Returns the commit from which to start reading the log.
   ///
   /// This commit is at or after both the page file's state and the end of the map.
   private func start() throws(StorageError) -> CommitPoint {

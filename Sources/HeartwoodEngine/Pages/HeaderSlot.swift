@@ -91,7 +91,7 @@ package struct EndedLineage: Hashable, Sendable {
 }
 
 extension [EndedLineage] {
-  /// Reads ended lineages.
+  /// Creates an array of ended lineages from its encoded form.
   ///
   /// Each lineage is stored as two 64-bit numbers: the lineage number and the lineage's last
   /// generation.
@@ -111,7 +111,7 @@ extension [EndedLineage] {
   }
 }
 
-/// The content of a header slot.
+/// The contents of a header slot.
 ///
 /// The slot describes the state of the page file and the generation that is known to be synced.
 package struct HeaderSlot: Hashable, Sendable {
@@ -177,14 +177,16 @@ package struct HeaderSlot: Hashable, Sendable {
       throw StorageError(
         .incompatibleFormat,
         "The store has format version \(version), but this program supports only version "
-          + "\(Layout.currentVersion). Open the store with a newer program.", file: "pages")
+          + "\(Layout.currentVersion). Open the store with a newer version of the program.",
+        file: "pages")
     }
     let features = bytes.load32(Layout.features.offset)
     guard features == 0 else {
       throw StorageError(
         .incompatibleFormat,
         "The store uses features that this program does not support (feature flags "
-          + "\(String(features, radix: 2)) in binary). Open the store with a newer program.",
+          + "\(String(features, radix: 2)) in binary). Open the store with a newer version of the "
+          + "program.",
         file: "pages")
     }
     guard
@@ -195,7 +197,8 @@ package struct HeaderSlot: Hashable, Sendable {
     else {
       throw StorageError(
         .incompatibleFormat,
-        "The page file's header contains an invalid page size or segment size. Restore a backup.",
+        "The page file is corrupt: its header contains an invalid page size or segment size. "
+          + "Restore a backup.",
         file: "pages")
     }
     guard bytes.load64(Layout.checkpointed.offset) <= Limits.maxFrame,
@@ -203,8 +206,8 @@ package struct HeaderSlot: Hashable, Sendable {
       bytes.load64(Layout.sequence.offset) <= Layout.maxSequence
     else {
       throw .corrupt(
-        "The page file's header contains an invalid frame number or sequence number. Restore a "
-          + "backup.", file: "pages")
+        "The page file is corrupt: its header contains an invalid frame number or sequence number. "
+          + "Restore a backup.", file: "pages")
     }
     let lineageCount = min(Int(bytes.load32(Layout.lineageCount.offset)), Limits.maxLineageCount)
     let lineages = [EndedLineage](bytes, at: Layout.lineages.offset, count: lineageCount)
@@ -245,7 +248,8 @@ package struct HeaderSlot: Hashable, Sendable {
   package static func requireNewest(_ slots: [HeaderSlot?]) throws(StorageError) -> HeaderSlot {
     guard let newest = newest(slots) else {
       throw .corrupt(
-        "Neither header slot of the page file is intact. Restore a backup.", file: "pages")
+        "The page file is corrupt: both of its header slots are damaged. Restore a backup.",
+        file: "pages")
     }
     return newest
   }

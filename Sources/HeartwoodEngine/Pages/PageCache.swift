@@ -143,7 +143,7 @@ package final class PageCache: @unchecked Sendable {
     }
   }
 
-  /// The number of lookups, and the number of lookups that had to read a page from a file.
+  /// The number of lookups, and the number of lookups for which a page had to be read from a file.
   package var counts: (lookups: Int, reads: Int) {
     shards.reduce(into: (0, 0)) { sum, shard in
       shard.lock.withLock {

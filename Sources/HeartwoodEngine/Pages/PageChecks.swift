@@ -20,18 +20,20 @@ package enum PageChecks {
   ) throws(StorageError) {
     guard hash(bytes, seed: seed) == bytes.load64(PageLayout.hash.offset) else {
       throw .corrupt(
-        "The bytes of the page do not match its hash. Restore a backup.", file: file, page: page)
+        "The page is corrupt: its contents do not match its hash. Restore a backup.",
+        file: file, page: page)
     }
     let found = bytes.load32(PageLayout.page.offset)
     guard found == page else {
       throw .corrupt(
-        "The header of the page contains the wrong page number, \(found). Restore a backup.",
+        "The page is corrupt: its header contains the wrong page number, \(found). Restore a "
+          + "backup.",
         file: file, page: page)
     }
     // Do not check the structure of a bitmap page, because every bit pattern is valid.
     if bytes.load8(PageLayout.kind.offset) == PageKind.bitmap.rawValue { return }
     if let finding = structure(bytes) {
-      throw .corrupt("\(finding) Restore a backup.", file: file, page: page)
+      throw .corrupt("The page is corrupt. \(finding) Restore a backup.", file: file, page: page)
     }
   }
 

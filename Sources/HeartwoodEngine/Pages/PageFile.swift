@@ -62,7 +62,7 @@ package final class PageFile: @unchecked Sendable {
     }
   }
 
-  /// Records which state the file contains.
+  /// Records that the file contains the state of the generation `checkpointed`.
   ///
   /// If another process wrote that state, the method also discards the cached information about the
   /// file. Call this method before you read pages through an index that was built from this state.
@@ -82,7 +82,8 @@ package final class PageFile: @unchecked Sendable {
 
   package var knownState: FrameNumber { state.load(ordering: .acquiring) }
 
-  /// Records a state that this process itself has written to the file.
+  /// Records that this process itself has written the state of the generation `checkpointed` to the
+  /// file.
   package func setOwnState(_ checkpointed: FrameNumber) {
     state.store(checkpointed, ordering: .releasing)
   }

@@ -6,7 +6,8 @@ struct KeyInterval {
   let first: [UInt8]
   let last: [UInt8]
 
-  /// Reads the first and the last key of a leaf, or returns `nil` if the leaf has no keys.
+  /// Creates the interval from the first to the last key of a leaf, or returns `nil` if the leaf is
+  /// empty or damaged.
   init?(of page: PageNumber, in pages: SalvagePages) throws(StorageError) {
     guard let record = pages.record(page) else { return nil }
     let block = ByteBlock(count: SearchKey.maxByteCount, alignment: 16)
@@ -23,7 +24,7 @@ struct KeyInterval {
     (first, last) = keys
   }
 
-  /// Returns disjoint intervals in key order.
+  /// Selects intervals that do not overlap, preferring newer ones, and returns them in key order.
   ///
   /// The result omits any interval that overlaps a newer interval in the result.
   static func newest(of intervals: [KeyInterval]) -> [KeyInterval] {

@@ -49,9 +49,9 @@ struct PageFileScan {
   /// The number of bytes to read at a time.
   private static let chunkByteCount = 1 << 20
 
-  /// Reads all pages of the file up to `limit`.
+  /// Creates a scan by reading the pages of the file up to the page number `limit`.
   ///
-  /// The file may be missing.
+  /// If `file` is `nil`, the scan contains no pages.
   init(
     _ file: (any File)?, _ geometry: Geometry, seed: UInt64, upTo limit: PageNumber,
     _ report: (Int) -> Void

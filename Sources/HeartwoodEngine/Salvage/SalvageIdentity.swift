@@ -10,7 +10,8 @@ struct SalvageIdentity {
   /// The newest intact header slot.
   var header: HeaderSlot? { HeaderSlot.newest(slots) }
 
-  /// Reads the header slots or, if both are damaged, the headers of the log segments.
+  /// Creates an identity from the header slots or, if both are damaged, from the headers of the log
+  /// segments.
   ///
   /// If the segment headers are damaged too, the initialiser searches the damaged headers for the
   /// identity and sizes that match the most page hashes.
@@ -47,14 +48,14 @@ struct SalvageIdentity {
     guard let found = try guess.best(for: pages) else {
       throw StorageError(
         .notAStore,
-        "No file in the directory identifies a Heartwood store. All headers are damaged, and no "
-          + "page matches what remains of them. Check the path, or restore a backup.",
+        "No Heartwood store could be identified in this directory, because all file headers are "
+          + "missing or damaged. Check the path. If the path is correct, restore a backup.",
         file: directory)
     }
     (identity, geometry) = found
     notes.append(
-      "All headers are damaged, so the identity of the store was determined from the hashes of its "
-        + "pages.")
+      "All file headers are damaged, so the identity of the store was determined from the hashes "
+        + "of its pages.")
   }
 
   private static func slots(in pages: any File) throws(StorageError) -> [HeaderSlot] {
@@ -73,7 +74,7 @@ struct SalvageIdentity {
     return slots
   }
 
-  /// Returns the intact header of the segment with the given name, if there is one.
+  /// Returns the intact header of the segment with the given name, or `nil` if there is none.
   static func header(
     of path: String, _ name: String, in files: DamagedFiles
   ) throws(StorageError) -> SegmentHeader? {
@@ -89,7 +90,9 @@ struct SalvageIdentity {
 }
 
 extension File {
-  /// Calls `body` with bytes of the file, padded with zeros beyond the end of the file.
+  /// Calls `body` with `count` bytes of the file from `offset` on.
+  ///
+  /// Bytes beyond the end of the file are zero.
   func withBytes<R>(
     _ count: Int, at offset: UInt64, _ body: (Bytes) throws(StorageError) -> R
   ) throws(StorageError) -> R {

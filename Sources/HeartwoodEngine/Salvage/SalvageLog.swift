@@ -6,7 +6,7 @@
 struct SalvageLog {
   private(set) var point: CommitPoint
   private(set) var index = PageIndex()
-  /// The frames of page images that have already been written back to the page file.
+  /// A map from pages to the frames of images that have already been written back to the page file.
   ///
   /// If a page is damaged in the page file, the salvage reads its image from the log instead.
   private(set) var checkpointedIndex = PageIndex()
@@ -20,7 +20,7 @@ struct SalvageLog {
   private let geometry: Geometry
   private let seed: UInt64
 
-  /// Finds the generation to salvage.
+  /// Determines the generation to salvage, and locates its pages in the log.
   ///
   /// - Parameters:
   ///   - committed: The durable generation according to the `counters` file, or 0.
@@ -156,14 +156,14 @@ struct SalvageLog {
       guard damaged * 2 <= commit.images.count else {
         notes.append(
           "The commit that ends at frame \(commit.point.frame) was interrupted: some of its pages "
-            + "are missing (\(damaged) of \(commit.images.count)), and nothing shows that it was "
-            + "durable.")
+            + "are missing (\(damaged) of \(commit.images.count)), and there is no evidence that "
+            + "the commit was durable.")
         return try self.walk(
           from: start, index, watermark: walk.watermark, committed: 0, upTo: before.frame)
       }
       notes.append(
         "The commit that ends at frame \(commit.point.frame) has damaged pages (\(damaged) of "
-          + "\(commit.images.count)). Nothing shows that this commit was durable.")
+          + "\(commit.images.count)). There is no evidence that this commit was durable.")
     }
     return walk
   }
@@ -225,8 +225,8 @@ struct SalvageLog {
     guard watermark >= stop else { return }
     hasLostCommits = true
     notes.append(
-      "The log is damaged at frame \(stop), so the commits after generation \(point.frame) are "
-        + "lost, at least up to frame \(watermark).")
+      "The log is damaged at frame \(stop). The commits after generation \(point.frame) are lost, "
+        + "at least those up to frame \(watermark).")
   }
 
   /// For each intact group header from `first` on, calls `body` with the header and its digest.

@@ -15,7 +15,7 @@ final class SalvagePages {
 
   var view: PageView { state.view }
 
-  /// Reads every page of the store.
+  /// Creates an object by reading every page of the store.
   ///
   /// - Parameter report: A closure that is called with the number of pages read so far.
   /// - Throws: `notAStore`, `incompatibleFormat` or `io` if the directory is not a readable store.
@@ -196,7 +196,8 @@ final class SalvagePages {
 
   // MARK: Nodes
 
-  /// Returns whether a page is an intact, unvisited node of the given tree at the given level.
+  /// Returns whether a page is an intact node of the given tree and level that has not been visited
+  /// yet.
   func isFreshNode(_ page: PageNumber, tree: TreeID, level: Int) -> Bool {
     guard Int(page) < records.count, let record = records[Int(page)] else { return false }
     return record.isNode && record.tree == tree && Int(record.level) == level

@@ -17,7 +17,8 @@ struct SalvagedCatalog {
   private(set) var notes: [String] = []
   private var names: Set<String> = []
 
-  /// Reads the catalog, and gives each tree without a row a name such as `lost.17`.
+  /// Creates a catalog from the intact rows, and gives each tree without a row a name such as
+  /// `lost.17`.
   ///
   /// - Parameter nodes: The nodes that may be in use, keyed by tree.
   init(in pages: SalvagePages, _ nodes: [TreeID: [PageNumber]]) throws(StorageError) {

@@ -18,8 +18,8 @@ final class SalvagedEntries {
   private(set) var leafCount = 0
   /// The start of the missing range at the current position, or `nil` if there is none.
   private var gap: Gap?
-  /// The start of the lost branches that have not been added to the report yet, or `nil` if there
-  /// are none.
+  /// The start of a range of lost branches that has not been added to the report yet, or `nil` if
+  /// there is none.
   private var branchGap: Gap?
   private var isInLostBranch = false
 

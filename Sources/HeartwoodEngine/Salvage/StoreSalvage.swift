@@ -76,7 +76,8 @@ package struct StoreSalvage {
     if files.unreadable.count > 0 {
       report.notes.append(
         "Some blocks of the files could not be read (block count: \(files.unreadable.count)). If "
-          + "the disk is failing, copy it with a rescue tool, and salvage the copy.")
+          + "the disk is failing, copy the disk with a data recovery tool, and then salvage the "
+          + "copy.")
     }
     return report
   }
@@ -87,11 +88,12 @@ package struct StoreSalvage {
     let presence = LockByte.presenceReadWrite..<(LockByte.presenceReadOnly + 1)
     let start = SystemThread.monotonicMilliseconds
     while try locks.lockedByOthers(in: presence) != nil {
-      // Wait a while, because a process that is closing the store releases its locks last.
+      // Do not fail at once, because a process that is closing the store releases its locks last.
       guard SystemThread.monotonicMilliseconds - start < Self.closingMilliseconds else {
         throw StorageError(
           .busy,
-          "A process has the damaged store open. Close it in all processes, then try again.",
+          "A process has the damaged store open. Close the store in all processes, and then try "
+            + "again.",
           file: source)
       }
       SystemThread.sleep(milliseconds: 10)
@@ -115,7 +117,8 @@ package struct StoreSalvage {
     options.pageByteCount = files.geometry.pageByteCount
     options.segmentByteCount = files.geometry.segmentByteCount
     options.access = .buffered
-    // Copy the mode. The new store must not be readable by more users than the damaged store.
+    // Copy the file mode, because the new store must not be readable by more users than the damaged
+    // store.
     options.fileMode = try self.files.mode(of: source + "/pages")
     options.maintenance = .inline
     // Do not sync each commit, because the store is not visible before it is complete and synced.
@@ -155,7 +158,8 @@ package struct StoreSalvage {
 }
 
 extension SalvageReport.Keyspace {
-  /// Returns the report, with its missing ranges corrected based on the catalog's entry count.
+  /// Returns a copy of this report whose missing ranges are consistent with the catalog's entry
+  /// count.
   fileprivate func concluded() -> Self {
     var result = self
     guard let expectedCount, doubtfulCount == 0, misplacedCount == 0 else { return result }

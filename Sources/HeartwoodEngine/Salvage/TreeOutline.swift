@@ -46,7 +46,7 @@ struct TreeOutline {
     let subtree: [Item]
   }
 
-  /// Finds the leaves of a tree.
+  /// Creates an outline by finding the leaves of a tree.
   ///
   /// - Parameters:
   ///   - root: The root page, or `nil` if the catalog row that contains it is lost.

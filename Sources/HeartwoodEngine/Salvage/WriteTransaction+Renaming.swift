@@ -12,7 +12,7 @@ extension WriteTransaction {
     guard try Catalog.row(newName, in: session.pages.view) == nil else {
       throw StorageError(
         .invalidArgument,
-        "There is already a keyspace named \"\(newName)\". Use another name.")
+        "There is already a keyspace named \"\(newName)\". Choose a different name.")
     }
     try session.changing { () throws(StorageError) in
       let catalog = TreeWriter(pages: session.pages, root: Catalog.root)

@@ -35,12 +35,11 @@ package final class CommitSignal: @unchecked Sendable {
     let resume: @Sendable (FrameNumber?) -> Void
   }
 
-  /// The maximum age of `othersObserve`, the cached result of the check for observers in other
-  /// processes.
+  /// The maximum age of `othersObserve`, which caches whether other processes have observers.
   private static let answerMilliseconds: UInt64 = 100
   /// The interval at which an observer checks for commits even without a signal.
   private static let checkMilliseconds: UInt64 = 1000
-  /// The interval at which an observer without a watch checks for commits.
+  /// The interval at which an observer checks for commits if it cannot watch the `locks` file.
   ///
   /// A new observer also uses this interval until it is certain that all other processes have
   /// detected the observer.
@@ -54,7 +53,9 @@ package final class CommitSignal: @unchecked Sendable {
 
   // MARK: Committing
 
-  /// Performs step N2: signals a commit that is now visible.
+  /// Signals to observers that a new commit is visible.
+  ///
+  /// This is step N2 of `Docs/Internals/Concurrency.md`.
   ///
   /// - Complexity: Without observers, one clock read, and at most ten lock queries a second.
   package func notify() {
@@ -130,7 +131,9 @@ package final class CommitSignal: @unchecked Sendable {
     for waiter in removeWaiters(where: { $0.owner == owner }) { waiter.resume(nil) }
   }
 
-  /// Performs step N1: ends each wait that a newly visible generation satisfies.
+  /// Ends each wait that a newly visible generation satisfies.
+  ///
+  /// This is step N1 of `Docs/Internals/Concurrency.md`.
   private func wake() {
     counters.fence()
     let newest = counters.committed
@@ -147,7 +150,7 @@ package final class CommitSignal: @unchecked Sendable {
 
   // MARK: Other processes
 
-  /// Releases the lock byte and stops the thread until ``resume()`` is called.
+  /// Releases the observers' lock byte, and stops the observer thread until ``resume()`` is called.
   ///
   /// Pending waits are not cancelled.
   package func suspend() {

@@ -16,7 +16,7 @@ package final class HolderEntry: @unchecked Sendable {
     self.locks = locks
   }
 
-  /// Announces that this process has the store open, unless it has already done so.
+  /// Announces that this process has the store open, unless that has already been announced.
   ///
   /// A read-only process sets a lock but does not write a row, so users see only the name of its
   /// program.

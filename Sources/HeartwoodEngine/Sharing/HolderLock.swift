@@ -29,7 +29,9 @@ package struct HolderLock: Hashable, Sendable {
     self.subject = subject
   }
 
-  /// Decodes a locked byte, which must be one of ``bytes``.
+  /// Creates the holder lock that a locked byte represents.
+  ///
+  /// The byte must be in the range ``bytes``.
   init(byte: UInt64) {
     let offset = byte - LockByte.holderLock
     self.init(Int32(truncatingIfNeeded: offset >> Subject.bitCount), offset & (Subject.count - 1))
@@ -58,9 +60,9 @@ package struct HolderLock: Hashable, Sendable {
 }
 
 extension StoreLocks {
-  /// The maximum length of a run of holder locks.
+  /// The maximum number of consecutive locked bytes that are treated as holder locks.
   ///
-  /// A longer run must have been set by another program.
+  /// A longer run of locked bytes must come from another program.
   private static let maxHolderLockRunByteCount = 1 << 12
 
   /// Sets a holder lock.

@@ -36,8 +36,8 @@ package struct MaintenanceFailure: Hashable, Sendable {
   package var error: StorageError {
     StorageError(
       kind,
-      "The last checkpoint failed in this process or in another one. The log grows until a "
-        + "checkpoint succeeds. Call `checkpoint()` to see the error.",
+      "The last checkpoint failed in this process or in another process. The log grows until a "
+        + "checkpoint succeeds. To see the error, call `checkpoint()`.",
       errno: errno)
   }
 }

@@ -15,9 +15,9 @@ package final class SegmentAllocator: @unchecked Sendable {
   /// The value is `nil` while the store is being opened and no other process has the store open.
   private let counters: SharedCounters?
   private let activity: ActivityCounters
-  /// The number of segments to create in advance.
+  /// The number of segments to create in advance of the writer.
   ///
-  /// The number is one until a segment is not ready in time, and two from then on.
+  /// The number is 1 at first. It becomes 2 when a writer first has to wait for a segment.
   private var wanted = 1
   /// The last segment allocated to a writer.
   ///

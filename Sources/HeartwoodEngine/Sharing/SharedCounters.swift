@@ -39,7 +39,7 @@ package enum DecisionLayout {
 
 /// The generations that can be pinned, as decided by the last maintenance run.
 package struct DecisionRecord: Hashable, Sendable {
-  /// The lower bound of the readable generations.
+  /// The generation below which no generation is readable.
   package var low: FrameNumber
   /// The newest retained generation.
   ///
@@ -157,7 +157,7 @@ package final class SharedCounters: @unchecked Sendable {
       && kept.allSatisfy { decision.isAlive($0) }
   }
 
-  /// The published decision.
+  /// The decision that the last maintenance run published.
   ///
   /// A caller that must not miss a change reads the epoch both before and after reading the
   /// decision.
@@ -174,7 +174,7 @@ package final class SharedCounters: @unchecked Sendable {
       olderRetained: (0..<Int(count)).map { value(DecisionLayout.olderRetained, $0) })
   }
 
-  /// Publishes a decision by filling the unpublished copy and then switching to that copy.
+  /// Publishes a decision by filling the copy that is not in use and then switching to that copy.
   ///
   /// If there are too many retained generations, the record lists only the lowest generations, and
   /// the next generation becomes `newestRetained`. All retained generations remain readable, but

@@ -34,11 +34,13 @@ package final class StoreFiles: Sendable {
   package let waits = LockWaits()
   package let reclaimed = LogReclamationRecord()
   /// A Boolean value that indicates whether a suspension interrupted this process's last
-  /// maintenance run after the run's decision.
+  /// maintenance run after the run had made its decision.
   ///
   /// Only the thread that holds the maintenance lock accesses the value.
   let isRunIncomplete = Atomic(false)
 
+  /// Creates an object for the files of an open store.
+  ///
   /// - Parameter countersFile: The identity of the `counters` file, or `nil` if the counters are
   ///   private to this process.
   package init(

@@ -10,7 +10,7 @@ package final class WriterLock: @unchecked Sendable {
   private let suspensions: Suspensions
   /// The PID of this process, cached because reading it requires a system call.
   private let process = ProcessIdentity.own
-  /// The value of the shared `rings` counter when this process last yielded.
+  /// The value of the shared counter `rings` when this process last yielded to another process.
   private var answeredRings: UInt64 = 0
   /// A random number that identifies this process in the `lastWriter` counter.
   private let token = UInt64.random(in: 1 ... .max)
@@ -20,7 +20,7 @@ package final class WriterLock: @unchecked Sendable {
   private var isHeld = false
   private var waiting: [Turn] = []
 
-  /// A waiting thread's position in the queue.
+  /// A waiting thread's place in the queue.
   ///
   /// The turn's own lock guards `isAdmitted`.
   private final class Turn {
@@ -69,10 +69,9 @@ package final class WriterLock: @unchecked Sendable {
     counters.store(token, CountersLayout.lastWriter)
   }
 
-  /// Runs `body` while no thread of this process holds the writer lock, but does not lock the lock
-  /// byte.
+  /// Runs `body` while no thread of this process holds the writer lock.
   ///
-  /// Other processes can write in the meantime.
+  /// The method does not lock the writer's lock byte, so other processes can write in the meantime.
   ///
   /// - Parameter deadline: The time at which to stop waiting, in milliseconds on the monotonic
   ///   clock.
@@ -106,7 +105,8 @@ package final class WriterLock: @unchecked Sendable {
   private func waitForTurnAndByte(until deadline: UInt64?) throws(StorageError) {
     try waitForTurn(until: deadline)
     do throws(StorageError) {
-      // The store may have been suspended while this thread waited for its turn.
+      // Check again, because the store may have been suspended while this thread waited for its
+      // turn.
       try suspensions.requireActive()
       try yieldToWaitingProcess()
       try lockByte(until: deadline)
@@ -135,7 +135,7 @@ package final class WriterLock: @unchecked Sendable {
       throw StorageError(
         .io,
         "Another program holds an exclusive lock on a byte that Heartwood locks only in shared "
-          + "mode. Find and stop the program that is locking the `locks` file.")
+          + "mode. Find the program that has locked the `locks` file, and stop it.")
     }
     defer { try? locks.unlock(byte: LockByte.doorbell) }
     var pause: UInt64 = 0

@@ -1,12 +1,12 @@
-/// Queries about live generations.
+/// Properties and methods that query the live generations.
 ///
-/// Each query holds the table's lock while it reads the table.
+/// Each of them holds the table's lock while it reads the table.
 extension GenerationTable {
   package func liveState(at generation: FrameNumber) -> GenerationState? {
     lock.withLock { entries[generation]?.state }
   }
 
-  /// Returns the commit and the page locations of a generation that is live in some process.
+  /// Returns the commit and the page locations of a generation that is live in any process.
   package func located(
     at generation: FrameNumber
   ) throws(StorageError) -> (point: CommitPoint, index: PageIndex) {

@@ -1,7 +1,8 @@
 extension GenerationTable {
-  /// Performs steps W1.2 and W2: returns the newest state that any process has appended.
+  /// Returns the newest state that any process has appended to the log.
   ///
-  /// The caller must hold the writer lock.
+  /// These are steps W1.2 and W2 of `Docs/Internals/Concurrency.md`. The caller must hold the
+  /// writer lock.
   ///
   /// - Complexity: One check of a page header if no other process has appended a newer state.
   ///   Otherwise, the cost of ``pinNewest()``.
@@ -17,8 +18,9 @@ extension GenerationTable {
     return state
   }
 
-  /// Performs step W1.6 under the writer lock: publishes the state that every later writer builds
-  /// on.
+  /// Publishes the state that the next writer builds on.
+  ///
+  /// This is step W1.6 of `Docs/Internals/Concurrency.md`. The caller must hold the writer lock.
   package func publishAppended(_ state: GenerationState) {
     files.counters.store(state.generation, CountersLayout.appended)
     lock.withLock { appendedState = state }
@@ -38,11 +40,11 @@ extension GenerationTable {
     if old.references == 0 { drop(old) }
   }
 
-  /// Performs steps W3.4 and W3.5: records that all processes' commits up to `generation` are
-  /// synced.
+  /// Records that the commits of all processes up to `generation` are synced.
   ///
-  /// `committed` is raised before `durable`. If the order were reversed, a process that died
-  /// between the two steps could leave the floor above every visible generation.
+  /// The method raises the shared counter `committed` before `durable`. If a process raised
+  /// `durable` first and then died, the lowest generation that may be pinned could exceed every
+  /// visible generation. These are steps W3.4 and W3.5 of `Docs/Internals/Concurrency.md`.
   package func publishSynced(_ generation: FrameNumber) {
     files.counters.raise(CountersLayout.committed, to: generation)
     files.counters.raise(CountersLayout.durable, to: generation)
@@ -85,8 +87,8 @@ extension GenerationTable {
   ///
   /// Releasing the segments frees their disk space even if no thread in this process is reading.
   package func releaseCheckpointedSegments() throws(StorageError) {
-    // Check both conditions. If a reader has already adopted the page file's state, it has updated
-    // `knownState`, but it has pruned only the state that it uses.
+    // Check both conditions. A reader that has adopted the page file's state has updated
+    // `knownState`, but has pruned only the state that the reader uses.
     guard files.counters.checkpointed > files.pageFile.knownState || holdsCheckpointedSegments
     else { return }
     let pin = try pinNewest()

@@ -15,11 +15,11 @@ extension GenerationTable {
     lock.release()
   }
 
-  /// Performs step S1: releases every live generation, invalidates its snapshots, and prevents
-  /// pinning.
+  /// Releases every live generation, invalidates all snapshots, and prevents pinning.
   ///
-  /// If the store has already been closed, no generation is held afterwards, so the method also
-  /// calls the function that was passed to ``end(_:)``.
+  /// If the store has already been closed, the method also calls the function that was passed to
+  /// ``end(_:)``, because no generation is held anymore. This is step S1 of
+  /// `Docs/Internals/Concurrency.md`.
   ///
   /// - Throws: `io` if a lock could not be released, but only after all other locks have been
   ///   released.
@@ -47,8 +47,10 @@ extension GenerationTable {
     return failure
   }
 
-  /// Performs step S3: makes `state`, which was just read from the files, the newest state, and
-  /// allows pinning again.
+  /// Makes `state` the newest state, and allows pinning again.
+  ///
+  /// The caller has just read `state` from the files. This is step S3 of
+  /// `Docs/Internals/Concurrency.md`.
   package func resume(at state: GenerationState) {
     lock.withLock {
       appendedState = state
@@ -62,7 +64,8 @@ extension GenerationTable {
 
   /// Prevents further pinning after the store has been closed.
   ///
-  /// - Parameter onUnused: A function to call once, when no generation is held any longer.
+  /// - Parameter onUnused: A function that the table calls once, when no generation is held
+  ///   anymore.
   package func end(_ onUnused: @escaping @Sendable () -> Void) {
     stopLingering()
     let present = lock.withLock {
@@ -73,9 +76,10 @@ extension GenerationTable {
     present?()
   }
 
-  /// Returns and clears `onUnused` if the store has been closed and no live generation remains.
+  /// Returns and clears `onUnused`, or returns `nil` if the store is open or a generation is still
+  /// live.
   ///
-  /// In all other cases, the result is `nil`.
+  /// The result is also `nil` if an earlier call has already returned the function.
   ///
   /// The caller must hold the table's lock, and must release it before calling the returned
   /// function.

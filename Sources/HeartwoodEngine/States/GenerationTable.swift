@@ -73,7 +73,9 @@ package final class GenerationTable: @unchecked Sendable {
 
   // MARK: Pinning
 
-  /// Performs procedure P1: pins the newest generation that any process has made visible.
+  /// Pins the newest generation that any process has made visible.
+  ///
+  /// This is procedure P1 of `Docs/Internals/Concurrency.md`.
   ///
   /// - Complexity: At most one system call. If another process committed the generation, the method
   ///   also reads one page for each group after the newest state known to this process.
@@ -92,8 +94,8 @@ package final class GenerationTable: @unchecked Sendable {
         lock.release()
         throw error
       }
-      // If the pin is not verified, a maintenance run has raised the floor since `committed` was
-      // read. Read `committed` again.
+      // If the pin is not verified, a maintenance run may have released the generation after
+      // `committed` was read, so read `committed` again.
       if isVerified { return try enterLocked(generation, isNewest: true) }
       lock.release()
       try attempts.next("pin the newest generation", files.directory)
@@ -109,9 +111,11 @@ package final class GenerationTable: @unchecked Sendable {
     return Pin(entry: entry, state: state)
   }
 
-  /// Locks `generation` (steps 3 to 5 of P1).
+  /// Locks `generation`, and verifies that it can still be pinned.
   ///
-  /// - Returns: `false` if the pin cannot be verified.
+  /// These are steps 3 to 5 of procedure P1.
+  ///
+  /// - Returns: `false` if a maintenance run may have released the generation before it was locked.
   private func lockAboveFloor(_ generation: FrameNumber) throws(StorageError) -> Bool {
     try files.locks.lockLive(generation)
     files.counters.fence()
@@ -135,8 +139,9 @@ package final class GenerationTable: @unchecked Sendable {
     if let old, old !== entry, old.references == 0 { drop(old) }
   }
 
-  /// Performs procedure P3: pins a generation that another owner holds or that no maintenance run
-  /// has released yet.
+  /// Pins a generation that another owner holds or that no maintenance run has released yet.
+  ///
+  /// This is procedure P3 of `Docs/Internals/Concurrency.md`.
   ///
   /// - Throws: `generationExpired` if a maintenance run has decided that the generation is dead, or
   ///   if the generation was never a commit. Throws `busy` if a run takes longer than `busyTimeout`
@@ -144,7 +149,7 @@ package final class GenerationTable: @unchecked Sendable {
   /// - Complexity: One system call. If the generation's state is not in memory, also reads the
   ///   group headers of the log.
   package func pin(_ generation: FrameNumber) throws(StorageError) -> Pin {
-    // Set the start only when a wait begins, so that the common case does not read the clock.
+    // Read the clock only when a wait begins, because most calls do not wait.
     var start: UInt64?
     while true {
       try acquireActive()
@@ -168,7 +173,7 @@ package final class GenerationTable: @unchecked Sendable {
     }
   }
 
-  /// Throws `busy` if the wait has exceeded `busyTimeout`.
+  /// Throws `busy` if more than `busyTimeout` has passed since `clock`.
   private func requireDecision(since clock: UInt64) throws(StorageError) {
     guard let limit = files.busyMilliseconds,
       SystemThread.monotonicMilliseconds - clock >= limit
@@ -181,7 +186,9 @@ package final class GenerationTable: @unchecked Sendable {
       file: files.directory)
   }
 
-  /// Locks `generation` (steps 3 to 6 of P3).
+  /// Locks `generation` if the last maintenance run has decided to keep it alive.
+  ///
+  /// These are steps 3 to 6 of procedure P3.
   ///
   /// - Returns: `false` while a maintenance run is deciding which generations are dead.
   /// - Throws: `generationExpired` if the generation is dead or was never a commit.
@@ -261,11 +268,13 @@ package final class GenerationTable: @unchecked Sendable {
     StorageError(
       .generationExpired,
       "Generation \(generation) is no longer readable, or was never committed in this store. Use "
-        + "another generation. To keep a generation readable, hold a snapshot of it, or give it a "
-        + "name.")
+        + "another generation. To keep a generation readable, hold a snapshot of the generation, "
+        + "or give the generation a name.")
   }
 
-  /// Performs procedure P4: releases one reference to a generation.
+  /// Releases one reference to a generation.
+  ///
+  /// This is procedure P4 of `Docs/Internals/Concurrency.md`.
   package func unpin(_ entry: LiveEntry) {
     lock.acquire()
     entry.references &-= 1

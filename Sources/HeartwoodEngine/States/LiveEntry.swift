@@ -9,7 +9,7 @@ package final class LiveEntry: @unchecked Sendable {
   var state: GenerationState
   var references = 0
   var wasUsed = true
-  /// A Boolean value that indicates whether the generation was released by a suspension.
+  /// A Boolean value that indicates whether a suspension has released the generation.
   ///
   /// A suspension ends all snapshots of the generation.
   var isOver = false

@@ -13,7 +13,7 @@ package struct LogStart {
   /// The serial number of the map on disk, even if that map is not used.
   package let serial: UInt64?
 
-  /// Determines where to start reading the log in order to reach `generation`.
+  /// Creates the position at which to start reading the log in order to reach `generation`.
   ///
   /// The initialiser returns `nil` if the generation is no longer available. In that case, either
   /// the generation is older than the page file's state, or the map covers the generation but does
@@ -43,7 +43,8 @@ package struct LogStart {
     } else {
       return nil
     }
-    // Set the frames in ascending order, so that the newest image of each page is set last.
+    // Enter the frames in ascending order, so that the newest frame of each page replaces older
+    // ones.
     for retained in map.retainedFrames
     where retained.frame > checkpointed.frame && retained.frame <= point.frame {
       index.set(retained.page, to: retained.frame)
@@ -57,7 +58,7 @@ package struct LogStart {
       pageByteCount: header.geometry.pageByteCount)
     where index.frame(of: PageNumber(bitmap)) == 0 {
       throw RetainedFrameMap.file.damaged(
-        "The map has a page count of \(point.pageCount), but does not list bitmap page \(bitmap).")
+        "it contains a page count of \(point.pageCount), but does not list bitmap page \(bitmap)")
     }
   }
 

@@ -11,7 +11,7 @@ package struct PageDifference {
   private let older: GenerationState
   private let newer: GenerationState
 
-  /// Compares two states.
+  /// Compares two states, and collects the pages in which they differ.
   ///
   /// The first state must not be newer than the second.
   ///

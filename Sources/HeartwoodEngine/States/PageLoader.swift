@@ -24,7 +24,8 @@ package final class PageLoader: Sendable {
     let geometry = files.geometry
     guard let segment = segments[geometry.segment(of: frame)] else {
       throw .corrupt(
-        "The log segment that contains frame \(frame) is missing. Restore a backup.",
+        "The log is corrupt: the segment that contains frame \(frame) is missing. Restore a "
+          + "backup.",
         file: geometry.segmentName(geometry.segment(of: frame)), page: number)
     }
     let name = geometry.segmentName(segment.number)
@@ -49,7 +50,9 @@ package final class PageLoader: Sendable {
       // written to the file.
       guard try files.pageFile.holds(number) else {
         throw .corrupt(
-          "The page file is too short to contain this page. Restore a backup.", file: "pages",
+          "The page file is corrupt: it is too short to contain a page of the store. Restore a "
+            + "backup.",
+          file: "pages",
           page: number)
       }
       let position = Int(number) & ((1 << files.pageFile.windowShift) - 1)
@@ -80,7 +83,8 @@ package final class PageLoader: Sendable {
     let entry = try cache.pin(location) { target throws(StorageError) in
       guard try read(target) == target.count else {
         throw .corrupt(
-          "The file is too short to contain this page. Restore a backup.", file: name, page: number)
+          "The file is corrupt: it is too short to contain a page of the store. Restore a backup.",
+          file: name, page: number)
       }
       try verify(target.bytes, number, name, frame)
     }
@@ -96,13 +100,13 @@ package final class PageLoader: Sendable {
     let found = bytes.load64(PageLayout.frame.offset)
     if let frame, found != frame {
       throw .corrupt(
-        "The page has the frame number \(found) instead of \(frame). Restore a backup.",
+        "The page is corrupt: its frame number is \(found) instead of \(frame). Restore a backup.",
         file: name, page: number)
     }
     if frame == nil, found > files.counters.checkpointed {
       throw .corrupt(
-        "The page has the frame number \(found), but that frame was never written to the page "
-          + "file. Restore a backup.", file: name,
+        "The page is corrupt: its frame number is \(found), but that frame was never written to "
+          + "the page file. Restore a backup.", file: name,
         page: number)
     }
   }

@@ -39,8 +39,8 @@ package struct PageSource {
 ///
 /// A writer's view includes the writer's own changes.
 ///
-/// A view is one pointer wide and keeps nothing alive. In a given state, a page number always
-/// refers to the same bytes.
+/// A view consists of one pointer and does not keep the state alive. In a given state, a page
+/// number always refers to the same bytes.
 package struct PageView {
   let source: UnsafeMutablePointer<PageSource>
 
@@ -68,6 +68,8 @@ package struct PageView {
     }
   }
 
+  /// Throws an error if the view can no longer be used.
+  ///
   /// - Throws: `forked` in a child of the process that created the view, or `generationExpired` if
   ///   the store has been suspended since the view was created.
   package func requireCurrent() throws(StorageError) {
@@ -121,7 +123,8 @@ package struct PageView {
     try requireCurrent()
     guard number < source.pointee.pageCount else {
       throw .corrupt(
-        "The store refers to a page beyond the end of the page file. Restore a backup.",
+        "The store is corrupt: it refers to a page beyond the end of the page file. Restore a "
+          + "backup.",
         page: number)
     }
     let frame = PageIndex.frame(of: number, root: source.pointee.root, depth: source.pointee.depth)

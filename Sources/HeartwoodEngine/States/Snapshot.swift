@@ -21,6 +21,8 @@ public final class Snapshot: Sendable {
   // parent.
   deinit { if !origin.isInherited { table.unpin(entry) } }
 
+  /// Throws an error if the snapshot can no longer be used.
+  ///
   /// - Throws: `forked` in a child of the process that took the snapshot, or `generationExpired` if
   ///   the store has been suspended since the snapshot was taken.
   package func requireCurrent() throws(StorageError) { try state.view.requireCurrent() }

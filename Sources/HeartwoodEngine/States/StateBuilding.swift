@@ -1,11 +1,11 @@
 extension StoreFiles {
-  /// Performs procedure X1: locates the pages of a generation, using the page file's header, the
-  /// map and the log.
+  /// Locates the pages of a generation by reading the page file's header, the map of retained
+  /// frames and the log.
   ///
-  /// The caller must hold the maintenance lock or a verified pin on the generation, so that no
-  /// maintenance run releases the generation during the search. If a run advances the page file,
-  /// deletes segments or punches holes during the search, the search starts again with an empty
-  /// index.
+  /// This is procedure X1 of `Docs/Internals/Concurrency.md`. The caller must hold the maintenance
+  /// lock or a verified pin on the generation, so that no maintenance run releases the generation
+  /// during the search. If a run advances the page file, deletes segments or punches holes during
+  /// the search, the search starts again with an empty index.
   ///
   /// - Throws: `generationExpired` if no commit ends at `generation`.
   /// - Complexity: Reads the map, the footers between the map and the generation, and one page for
@@ -19,7 +19,8 @@ extension StoreFiles {
       let header = try announcedHeader()
       guard header.sequence != last else {
         throw .corrupt(
-          "The newest header slot of the page file has become unreadable. Restore a backup.",
+          "The page file is corrupt: its newest header slot has become unreadable. Restore a "
+            + "backup.",
           file: "pages")
       }
       let start = try LogStart(header: header, log: log, upTo: generation)
@@ -41,7 +42,7 @@ extension StoreFiles {
       throw StorageError(
         .generationExpired,
         "Generation \(generation) was never committed in this store. Use a generation that a "
-          + "commit returned.")
+          + "commit in this store returned.")
     }
   }
 
@@ -56,7 +57,8 @@ extension StoreFiles {
     let announced = slots.filter { ($0?.checkpointed.frame ?? .max) <= checkpointed }
     guard let header = HeaderSlot.newest(announced) else {
       throw .corrupt(
-        "Neither header slot of the page file contains a completed checkpoint. Restore a backup.",
+        "The page file is corrupt: neither of its header slots contains a completed checkpoint. "
+          + "Restore a backup.",
         file: "pages")
     }
     return header
@@ -87,12 +89,11 @@ extension StoreFiles {
       point: found.walk.point, index: found.walk.index, segments: found.segments, files: self)
   }
 
-  /// Performs procedure X2: builds a newer generation's state by reading the log after a known
-  /// state.
+  /// Returns the state of a newer generation, built by reading the log after a known state.
   ///
-  /// The method returns `nil` if the log no longer reaches the newer generation. The caller must
-  /// hold the writer lock or a verified pin on the newer generation. Either ensures that all frames
-  /// used by the two states still exist.
+  /// The method returns `nil` if the log no longer contains all commits between the two states. The
+  /// caller must hold the writer lock or a verified pin on the newer generation, so that the frames
+  /// of both states still exist. This is procedure X2 of `Docs/Internals/Concurrency.md`.
   ///
   /// - Complexity: Reads one page for each group between the two states, and one more page for each
   ///   segment.
@@ -140,11 +141,10 @@ extension StoreFiles {
     return try log.openAll(from: first, through: last, knowing: known, isMapped: log.isMapped)
   }
 
-  /// Performs procedure W2: returns the state after a complete commit that was never announced
-  /// because its writer died.
+  /// Returns the state after a complete commit that was never announced because its writer died.
   ///
   /// The commit directly follows `state`. If there is no such commit, the result is `nil`. The
-  /// caller must hold the writer lock.
+  /// caller must hold the writer lock. This is procedure W2 of `Docs/Internals/Concurrency.md`.
   ///
   /// - Complexity: If there is no such commit, the method checks only one page header, without a
   ///   system call if files are mapped.

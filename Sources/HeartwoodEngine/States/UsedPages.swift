@@ -76,14 +76,15 @@ package final class UsedPages {
 }
 
 extension PageView {
-  /// Returns a bitmap page.
+  /// Returns the page with the given number, which must be a bitmap page.
   ///
   /// The caller must release the page.
   package func bitmap(_ number: PageNumber) throws(StorageError) -> PageReference {
     let reference = try page(number)
     guard reference.bytes.load8(PageLayout.kind.offset) == PageKind.bitmap.rawValue else {
       release(reference)
-      throw .corrupt("This bitmap page is missing. Restore a backup.", page: number)
+      throw .corrupt(
+        "The store is corrupt: a bitmap page is missing. Restore a backup.", page: number)
     }
     return reference
   }

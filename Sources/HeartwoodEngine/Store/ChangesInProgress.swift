@@ -11,7 +11,9 @@ final class ChangesInProgress: @unchecked Sendable {
   private var isEnded = false
   private var onEnd: (@Sendable () -> Void)?
 
-  /// Registers the beginning of a call, which must end with ``leave()``.
+  /// Registers a call that is about to change the store.
+  ///
+  /// Each call to this method must be balanced by ``leave()``.
   ///
   /// - Throws: `closed` if the store has been closed.
   func enter() throws(StorageError) {
@@ -59,9 +61,9 @@ final class ChangesInProgress: @unchecked Sendable {
 extension StoreCore {
   /// Performs procedure O3: shuts down the shared state once no call is changing the store.
   ///
-  /// If `withCheckpoint` is `false`, the method does not wait for these calls to end. The current
-  /// thread may have released the last `Store` object inside a write, and waiting would then mean
-  /// waiting for itself.
+  /// If `withCheckpoint` is `false`, the method returns without waiting for these calls. The
+  /// current thread may have released the last `Store` object inside a write, and waiting for that
+  /// write would cause a deadlock.
   func close(withCheckpoint: Bool) throws(StorageError) {
     guard withCheckpoint else { return changes.end { try? self.end(withCheckpoint: false) } }
     changes.end()

@@ -39,7 +39,7 @@ extension GenerationToken: LosslessStringConvertible {
     return words.map { String($0, radix: 16) }.joined(separator: ".") + ".\(generation.frame)"
   }
 
-  /// Parses the text of a token, or returns `nil` if the text is not a token.
+  /// Creates a token from its text, or returns `nil` if the text does not represent a token.
   public init?(_ description: String) {
     let parts = description.split(separator: ".", omittingEmptySubsequences: false)
     let words = parts.prefix(4).compactMap { UInt64($0, radix: 16) }
@@ -52,7 +52,7 @@ extension GenerationToken: LosslessStringConvertible {
 }
 
 extension GenerationToken: Codable {
-  /// Decodes a token from its text.
+  /// Creates a token by decoding its text.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
     guard let token = GenerationToken(try container.decode(String.self)) else {

@@ -1,5 +1,4 @@
-/// A generation that stays readable because it is held by a snapshot, by another process or by a
-/// name.
+/// A generation that stays readable because a process holds it or because it has a name.
 public struct LiveGeneration: Hashable, Sendable {
   /// The generation that stays readable.
   public var generation: Generation
@@ -17,7 +16,7 @@ public struct LiveGeneration: Hashable, Sendable {
   /// The number of log bytes that only this generation retains.
   ///
   /// Once the generation is released, the next maintenance run frees these bytes. If the generation
-  /// was the oldest, the checkpoint can also advance further and free more log space.
+  /// was the oldest live one, the run can also write back newer pages and free more log space.
   public var retainedByteCount: Int
 }
 
@@ -49,8 +48,8 @@ struct HeldGenerations {
     let counters = files.counters
     let named = try NamedGenerations.read(files.log)
     var found = table.lockedGenerations
-    // Read `checkpointed` only once, and before `committed`. Another process may raise both
-    // counters in the meantime, and the range below must stay valid.
+    // Read `checkpointed` only once, and before `committed`, because another process may raise both
+    // counters in the meantime. A range whose lower bound exceeds its upper bound would trap.
     let checkpointed = counters.checkpointed
     let newest = max(checkpointed, counters.committed)
     found.formUnion(try files.locks.liveElsewhere(in: checkpointed..<newest + 1))
@@ -88,8 +87,7 @@ struct HeldGenerations {
 }
 
 extension Store {
-  /// Returns the generations that are held by this process, by another process or by a name, oldest
-  /// first.
+  /// Returns the generations that have a name or are held by a process, oldest first.
   ///
   /// - Throws: `corrupt` if the list of named generations is corrupt, or `closed`, `suspended` or
   ///   `io`.

@@ -144,7 +144,7 @@ extension OpenSequence {
     while try !files.locks.tryLock(.shared, byte: presence) { try pause(since: clock) }
     do throws(StorageError) {
       try requireSameFiles(as: core)
-      // A private core uses the visible state. The state may be outdated, but each later pin checks
+      // For a private core, reuse the visible state. It may be outdated, but every later pin checks
       // for a newer state (P2).
       if core.isPrivate { return (try core.table.visible.renewed(), nil) }
       let (state, walk) = try newest(of: files)

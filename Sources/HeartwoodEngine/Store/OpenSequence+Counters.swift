@@ -114,7 +114,7 @@ extension OpenSequence {
 
   /// Reuses counters that a process has initialised since the machine booted.
   ///
-  /// If a writer died after completing a commit but before publishing it, this method adopts the
+  /// If a writer died after completing a commit but before publishing it, this method publishes the
   /// commit.
   private func resume(
     _ counters: SharedCounters, _ header: HeaderSlot, _ pages: any File, _ point: CommitPoint,
@@ -142,8 +142,8 @@ extension OpenSequence {
       }
       counters.raise(CountersLayout.checkpointed, to: header.checkpointed.frame)
     }
-    // The epoch is still odd if a process died while deciding which generations stay live. Make it
-    // even again.
+    // An odd epoch means that a process is deciding which generations stay live. If that process
+    // died, the epoch is still odd, so make it even again.
     if counters.epoch % 2 == 1 { counters.store(counters.epoch &+ 1, CountersLayout.epoch) }
     // Mark the names of all segments as durable, because recovery has just synced the directory.
     counters.store(table.nextSegment, CountersLayout.named)
@@ -152,8 +152,8 @@ extension OpenSequence {
   /// Returns the older generations that stay readable after a reboot.
   ///
   /// A generation stays readable if it has a name, or if a read-only process has locked it since
-  /// the reboot. If the generation is older than the end of the map of retained frames, the map
-  /// must also list it. Otherwise, its frames may have been reclaimed.
+  /// the reboot. If the generation precedes the end of the map of retained frames, the map must
+  /// also list the generation, because the frames of other generations may have been reclaimed.
   private func alive(
     _ start: LogStart, _ named: NamedGenerations, below newest: FrameNumber, _ locks: StoreLocks
   ) throws(StorageError) -> [FrameNumber] {

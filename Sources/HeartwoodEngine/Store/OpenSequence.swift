@@ -34,14 +34,15 @@ struct OpenSequence {
       && name.utf8.dropFirst(4).allSatisfy { "0123456789abcdef".utf8.contains($0) }
   }
 
-  /// Returns whether a directory with these names contains a store, even if that store is damaged
-  /// or incomplete.
+  /// Returns whether any of these file names belongs to a store.
+  ///
+  /// The store may be damaged or incomplete.
   static func isStore(_ names: [String]) -> Bool {
     names.contains { ["pages", "pages.new", "locks"].contains($0) || isSegment($0) }
   }
 
-  /// Finds or creates the directory, and returns a copy of this object that keeps the directory
-  /// open.
+  /// Finds or creates the store's directory, and returns a copy of this value that keeps the
+  /// directory open.
   func entered() throws(StorageError) -> OpenSequence {
     try requireSupportedVolume()
     try prepareDirectory()
@@ -119,7 +120,7 @@ struct OpenSequence {
     let named = try NamedGenerations.read(log)
     guard let start = try LogStart(header: header, log: log) else {
       throw RetainedFrameMap.file.damaged(
-        "The map of retained frames does not end at a valid commit.")
+        "it does not end at a valid commit")
     }
     let recovery = try Recovery(header: header, slots: slots, start: start, table: table)
     // Do not change an existing store before this point, so that a store that fails a check above
@@ -129,9 +130,9 @@ struct OpenSequence {
       if names.contains("pages.new") { try fileSystem.remove(path + "/pages.new") }
     }
     let shared = try sharedCounters(pages, named)
-    // If this process dies before the counters are usable, the next process that opens the store
-    // rewrites the frames that may not be durable. Until the counters are usable, a failed sync
-    // therefore need not be recorded in any other way.
+    // Mark the counters as unfinished. If a sync fails or this process dies, the next process that
+    // opens the store finds this mark, and rewrites the frames that may not be durable. A failed
+    // sync therefore need not be recorded in any other way.
     if !shared.areUsable { shared.counters.store(shared.unfinished, CountersLayout.ready) }
     do throws(StorageError) {
       try recovery.syncAll(log)
@@ -224,7 +225,7 @@ struct OpenSequence {
     }
     guard !names.contains(where: { $0.hasPrefix("wal-") }) else {
       throw .corrupt(
-        "The store has a log, but its page file is missing. Restore a backup.",
+        "The store is corrupt: it has a log, but its page file is missing. Restore a backup.",
         file: path + "/pages")
     }
     guard
@@ -261,7 +262,8 @@ struct OpenSequence {
       let count = try pages.read(into: block.bytes, at: offset)
       if count == 8, block.bytes.bytes.load64(0) == HeaderSlotLayout.magicNumber {
         return .corrupt(
-          "Neither header slot of the page file is intact. Restore a backup.", file: pages.path)
+          "The page file is corrupt: both of its header slots are damaged. Restore a backup.",
+          file: pages.path)
       }
     }
     return StorageError(
@@ -279,8 +281,8 @@ struct OpenSequence {
     let found = try pages.byteCount()
     guard found >= needed else {
       throw .corrupt(
-        "The page file is \(found) bytes long, but its header requires \(needed) bytes. Restore a "
-          + "backup.",
+        "The page file is corrupt: it is \(found) bytes long, but its header requires \(needed) "
+          + "bytes. Restore a backup.",
         file: pages.path)
     }
   }

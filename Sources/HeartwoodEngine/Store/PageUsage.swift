@@ -4,8 +4,9 @@ public struct PageUsage: Hashable, Sendable {
   public enum Kind: UInt8, CaseIterable, Sendable {
     /// An unused page, which a commit may allocate.
     case free
-    /// A bitmap with a bit for each page in a range of the page file. A set bit means that the page
-    /// is in use.
+    /// A bitmap with one bit for each page in a range of the page file.
+    ///
+    /// A set bit means that the page is in use.
     case bitmap
     /// Keys and references to child pages.
     case branch

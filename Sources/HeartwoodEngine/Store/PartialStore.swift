@@ -19,8 +19,8 @@ struct PartialStore {
     guard !trimmed.isEmpty, trimmed != "/" else {
       throw StorageError(
         .invalidArgument,
-        "A \(purpose) cannot be created at the root directory or at an empty path. Use the path of "
-          + "a new directory.", file: path)
+        "A \(purpose) cannot be created at the root directory or at an empty path. Specify the "
+          + "path of a new directory.", file: path)
     }
     self.fileSystem = fileSystem
     self.purpose = purpose
@@ -73,8 +73,8 @@ struct PartialStore {
     guard !isUsed else {
       throw StorageError(
         .invalidArgument,
-        "This path already exists, and creating a \(purpose) never replaces existing files. Use "
-          + "another path.",
+        "A file or directory already exists at this path, and creating a \(purpose) never replaces "
+          + "existing files. Choose a different path.",
         file: path)
     }
   }
@@ -86,8 +86,9 @@ struct PartialStore {
     {
       throw StorageError(
         .invalidArgument,
-        "This directory is needed until the new store is complete, but it contains other files "
-          + "(such as \(foreign)). Move those files, or use another path for the new store.",
+        "The new store needs this directory for temporary files, but the directory already "
+          + "contains other files (such as \(foreign)). Move those files, or choose a different "
+          + "path for the new store.",
         file: partialPath)
     }
     try fileSystem.createDirectory(partialPath)
@@ -95,17 +96,18 @@ struct PartialStore {
     let locks = StoreLocks(
       file: try fileSystem.entering(partialPath, newFileMode: fileMode).create(path))
     // Check that the locked file is still at this path, because another process may have renamed
-    // the directory before this one locked the file.
+    // the directory before this process locked the file.
     guard try locks.tryLock(.exclusive, byte: LockByte.creation),
       try fileSystem.identity(of: path) == locks.file.identity(),
       try !locks.isLockedElsewhere(byte: LockByte.presenceReadWrite)
     else {
       throw StorageError(
         .busy,
-        "Another process is creating a store at this path. Wait until it has finished.",
+        "Another process is creating a store at this path. Wait until that process has finished, "
+          + "and then try again.",
         file: partialPath)
     }
-    // Set the permissions now, because another process may have created the directory.
+    // Set the permissions now, because another process may have created the directory with others.
     try fileSystem.createDirectory(partialPath, forFilesOf: fileMode)
     try removeFiles()
     return locks

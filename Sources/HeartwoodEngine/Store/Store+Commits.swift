@@ -13,7 +13,7 @@ extension Store {
   /// ```
   ///
   /// When a process commits, it notifies observers in other processes through the file system. If
-  /// the process dies before it does so, the sequence still yields the commit within a second.
+  /// the process dies before notifying them, the sequence still yields the commit within a second.
   ///
   /// - Complexity: If no process observes the store, a commit costs one additional clock read, and
   ///   at most one additional lock query every tenth of a second.
@@ -30,7 +30,7 @@ extension Store {
 public struct Commits: AsyncSequence, Sendable {
   /// The newest generation at the time when the element is returned.
   public typealias Element = Generation
-  /// The error type of the sequence.
+  /// The error type, which is `Never` because iterating over the sequence throws no errors.
   public typealias Failure = Never
 
   fileprivate let store: Store
@@ -61,9 +61,9 @@ public struct Commits: AsyncSequence, Sendable {
   }
 }
 
-/// An observer of commits.
+/// An observer that waits for commits to a store.
 ///
-/// The observer is registered with the store's signal until it is deallocated.
+/// The observer remains registered with the store's signal until the observer is deallocated.
 private final class CommitObserver: @unchecked Sendable {
   // `@unchecked` is safe because `lock` guards `signal`.
   private let store: Store
@@ -80,8 +80,8 @@ private final class CommitObserver: @unchecked Sendable {
   /// The interval, in nanoseconds, at which an observer polls a read-only store without shared
   /// counters.
   ///
-  /// Polling is necessary because the process that creates the counters cannot notify earlier
-  /// observers.
+  /// Polling is necessary because the process that later creates the counters cannot notify
+  /// observers that already exist.
   private static let checkNanoseconds: UInt64 = 250_000_000
 
   func next(after known: FrameNumber) async -> FrameNumber? {
@@ -113,7 +113,8 @@ private final class CommitObserver: @unchecked Sendable {
 
   /// Registers with the signal of the store's current core, and returns the signal.
   ///
-  /// A private core is replaced once another process has opened the files for writing.
+  /// The signal can change, because a private core is replaced once another process has opened the
+  /// store for writing.
   private func presentSignal() -> CommitSignal {
     let present = store.core.signal
     let former = lock.withLock { () -> CommitSignal? in

@@ -20,12 +20,12 @@ extension Store {
       throw StorageError(
         .tooLarge,
         "The name of a generation must be 1 to \(Limits.maxGenerationNameByteCount) bytes long, "
-          + "but this name is \(name.utf8.count) bytes long. Use another name.")
+          + "but this name is \(name.utf8.count) bytes long. Choose a different name.")
     }
     try core.changes.enter()
     defer { core.changes.leave() }
-    // K1: hold the snapshot until the list contains the name. Every maintenance run then finds the
-    // lock, the name or both.
+    // Hold the snapshot until the name is in the list, so that every maintenance run finds either
+    // the snapshot's lock or the name (K1).
     let snapshot = try snapshot(at: generation)
     defer { withExtendedLifetime(snapshot) {} }
     // Make the generation durable before its name is stored. Otherwise, a power cut could undo the
@@ -35,14 +35,15 @@ extension Store {
     let row = NamedGenerations.Row(
       lineage: point.lineage, generation: point.frame, time: point.time)
     try changeNamed { named throws(StorageError) in
-      // Check that the store has not been suspended since the snapshot was taken. From now on, the
-      // store cannot be suspended until the list has been replaced.
+      // Check that the store has not been suspended since the snapshot was taken, because a
+      // suspension releases the snapshot's lock. From now on, the store cannot be suspended until
+      // the list has been replaced.
       try snapshot.requireCurrent()
       if let old = named.rows[name], old.generation != row.generation {
         throw StorageError(
           .invalidArgument,
           "The name \"\(name)\" is already used for generation \(old.generation). Release that "
-            + "generation first, or use another name.")
+            + "generation first, or choose a different name.")
       }
       named.rows[name] = row
     }

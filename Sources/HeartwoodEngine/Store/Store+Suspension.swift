@@ -118,14 +118,14 @@ extension StoreCore {
 
   /// Runs `body` while no operation of this process is in progress.
   ///
-  /// The method does not wait for the locks of other processes, except for the sync lock. The
+  /// The method does not wait for locks that other processes hold, except for the sync lock. The
   /// method acquires the thread locks in the same order as the byte locks.
   private func whileIdle(
     until deadline: UInt64, _ body: () throws(StorageError) -> Void
   ) throws(StorageError) {
     precondition(
       !writerLock.isHeldByThisThread,
-      "A store was suspended inside a write. Suspend it after the write has returned.")
+      "A store was suspended inside a write. Suspend the store after the write has returned.")
     guard !table.isSuspended else { return try body() }
     // Stop the maintenance thread first. Otherwise, the maintenance thread could wait for locks
     // held here while this thread waits for the maintenance thread to end.
@@ -164,8 +164,8 @@ extension StoreCore {
     if !table.isSuspended { _ = maintenance.restart() }
   }
 
-  /// Ends the suspension of this core, and makes `state`, which was read from the files, its
-  /// current state.
+  /// Ends the suspension of this core, and sets the core's current state to `state`, which was read
+  /// from the files.
   fileprivate func activate(at state: GenerationState, _ lineages: [EndedLineage]?) {
     let isOpen = maintenance.restart {
       if let lineages { maintenance.adopt(lineages) }
@@ -173,7 +173,7 @@ extension StoreCore {
       files.suspensions.end()
       signal.resume()
     }
-    // If the store was closed in the meantime, release the presence lock that was acquired for it.
+    // If the store was closed in the meantime, release the presence lock that `reattach` acquired.
     if !isOpen { try? files.locks.unlock(byte: presence) }
   }
 }

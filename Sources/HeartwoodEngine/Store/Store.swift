@@ -28,15 +28,15 @@ public final class Store: Sendable {
 
   /// A report on the recovery that was performed when the store was opened.
   ///
-  /// The report contains the number of commits found and the number of frames discarded. The report
-  /// also shows whether recovery started a new lineage.
+  /// The report states how many commits recovery found, how many frames it discarded, and whether
+  /// it started a new lineage.
   public var recovery: RecoveryReport { firstCore.recovery }
 
   /// Opens the store at `path`, creating it if it does not exist.
   ///
   /// Opening a store recovers it from any earlier crash. Recovery keeps complete commits and
-  /// discards an unfinished commit at the end of the log. Synced data that is now corrupt causes an
-  /// error.
+  /// discards an unfinished commit at the end of the log. If data that was synced is now corrupt,
+  /// recovery fails with an error.
   ///
   /// Opening a store that is already open attaches to the open store without recovery. If one
   /// process opens a store several times, even through different paths, the `Store` objects share
@@ -70,7 +70,7 @@ public final class Store: Sendable {
     ) { () throws(StorageError) in StoreCore(try sequence.run(locks), options) }
   }
 
-  // Close the store without a final checkpoint, as if the process had died.
+  // Skip the final checkpoint: it waits for writes, and this thread may itself be inside a write.
   deinit { try? leave(withCheckpoint: false) }
 
   /// Creates a store in memory.
@@ -145,7 +145,8 @@ public final class Store: Sendable {
   /// Performs procedure P2: pins a generation of a store that was opened for reading only and has
   /// no shared counters.
   ///
-  /// The pin is valid only if the state is still the newest state once the generation is locked.
+  /// After locking the generation, the method checks that the core's state is still the newest. If
+  /// not, the method replaces the core and tries again.
   private func pinAlone(
     _ pin: (GenerationTable) throws(StorageError) -> Pin
   ) throws(StorageError) -> Snapshot {
@@ -156,7 +157,7 @@ public final class Store: Sendable {
         try core.files.suspensions.requireActive()
         guard core.isPrivate, try !sequence.isCurrent(core) else { return nil }
         // Do not replace a core that is about to be suspended, because the new core would acquire
-        // locks.
+        // locks that the suspension does not release.
         try core.files.suspensions.requireNoRequest()
         return StoreCore(try sequence.run(try sequence.prepare()), options)
       }
@@ -167,7 +168,7 @@ public final class Store: Sendable {
         guard core.isPrivate else { return snapshot }
         if try sequence.isCurrent(core) { return snapshot }
       } catch {
-        // Try again if another thread has replaced the core.
+        // If another thread has replaced the core, the old core throws `closed`, so try again.
         guard error.kind == .closed, !isOver else { throw error }
       }
       try attempts.next("pin a generation", sequence.path)
@@ -176,7 +177,7 @@ public final class Store: Sendable {
 
   /// Pins the given generation, and returns a snapshot of it.
   ///
-  /// The generation must be live, or must not yet have been released by a maintenance run.
+  /// A generation that is no longer live remains readable until a maintenance run releases it.
   ///
   /// - Throws: `generationExpired` if the generation is no longer readable, or was never committed.
   /// - Complexity: The same as ``snapshot()``. If this process holds no snapshot of the generation,
@@ -213,7 +214,7 @@ public final class Store: Sendable {
     try requireWritable()
     precondition(
       !writerLock.isHeldByThisThread,
-      "A checkpoint was started inside a write. Start it after the write has returned.")
+      "A checkpoint was started inside a write. Start the checkpoint after the write has returned.")
     try core.changes.enter()
     defer { core.changes.leave() }
     return try maintenance.run()
@@ -227,7 +228,7 @@ public final class Store: Sendable {
   /// - Precondition: The calling thread is not in the middle of a write. Otherwise, a checkpoint in
   ///   progress could wait for the write to end while this method waits for the checkpoint.
   /// - Throws: `closed`, or any error that prevents the newest generation from being read. The
-  ///   report lists corruption as findings instead of throwing an error. Also throws `busy` if a
+  ///   report lists corruption, which therefore causes no error. Also throws `busy` if a
   ///   maintenance run takes longer than `busyTimeout` to decide which generations remain readable,
   ///   and `suspended` or `generationExpired` if the store is suspended during the call.
   /// - Complexity: Reads every page of the page file, and every page image in use in the log, once.
@@ -235,7 +236,8 @@ public final class Store: Sendable {
     try requireOpen()
     precondition(
       !writerLock.isHeldByThisThread,
-      "A verification was started inside a write. Start it after the write has returned.")
+      "A verification was started inside a write. Start the verification after the write has "
+        + "returned.")
     let snapshot = try snapshot()
     defer { withExtendedLifetime(snapshot) {} }
     let report = try Verification(files: files, state: snapshot.state).run { try oldestSnapshot() }
@@ -284,7 +286,7 @@ public final class Store: Sendable {
     try files.origin.requireOwn(files.directory)
     precondition(
       !writerLock.isHeldByThisThread,
-      "A store was closed inside a write. Close it after the write has returned.")
+      "A store was closed inside a write. Close the store after the write has returned.")
     try leave(withCheckpoint: true)
   }
 

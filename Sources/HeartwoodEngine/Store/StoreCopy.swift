@@ -8,9 +8,9 @@ struct StoreCopy {
   private var partial: PartialStore
   private let report: ProgressReport
 
-  /// The approximate size in bytes of a transaction.
+  /// The approximate number of bytes to copy in each transaction.
   ///
-  /// A transaction keeps its pages in memory until it ends.
+  /// The number is small because a transaction keeps its pages in memory until it ends.
   private static let transactionByteCount = 8 << 20
 
   init(
@@ -24,7 +24,7 @@ struct StoreCopy {
     target.pageByteCount = files.geometry.pageByteCount
     target.segmentByteCount = files.geometry.segmentByteCount
     target.access = options.access
-    // Copy the mode. A copy must not be readable by more users than its source.
+    // Copy the permissions, so that the copy is not readable by more users than its source.
     target.fileMode = try files.fileSystem.mode(of: files.directory + "/pages")
     partial.fileMode = target.fileMode
     target.cacheByteCount = options.cacheByteCount

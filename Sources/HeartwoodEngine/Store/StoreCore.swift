@@ -10,8 +10,8 @@ final class StoreCore: Sendable {
   let changes = ChangesInProgress()
   let signal: CommitSignal
   let recovery: RecoveryReport
-  /// A Boolean value that indicates whether the counters are private; see
-  /// ``OpenSequence/Opened/isPrivate``.
+  /// A Boolean value that indicates whether this process uses private counters instead of shared
+  /// ones; see ``OpenSequence/Opened/isPrivate``.
   let isPrivate: Bool
   let isReadOnly: Bool
   /// The lock byte that marks the store as open.
@@ -41,7 +41,7 @@ final class StoreCore: Sendable {
       files: files, table: table, queue: queue, writerLock: writerLock, lineages: opened.lineages,
       holder: holder,
       schedule: MaintenanceSchedule(
-        // A read-only process runs no checkpoints, and leaves maintenance to processes that write.
+        // Disable checkpoints in a read-only process, because they would change the store's files.
         checkpointByteCount: options.isReadOnly ? 0 : options.checkpointLogByteCount,
         reclaimByteCount: options.reclaimLogByteCount,
         pageByteCount: files.geometry.pageByteCount,

@@ -1,7 +1,7 @@
 /// A process that has a store open.
 ///
-/// The information is for display only. Processes that have ended are not listed. The information
-/// is unreliable where processes cannot see each other's PIDs, as in containers.
+/// Use this information for display only. It is unreliable where processes cannot see each other's
+/// PIDs, as in containers. Lists of holders do not include processes that have ended.
 public struct StoreHolder: Hashable, Sendable {
   /// The PID of the process, as seen by the process itself.
   public var processID: Int32
@@ -15,8 +15,8 @@ public struct StoreHolder: Hashable, Sendable {
   public var isReadOnly: Bool
   /// The time that has passed since the process opened the store, according to the wall clock.
   ///
-  /// The value is `nil` if the time is unknown. The time is unknown for read-only processes,
-  /// because they cannot write it to the `holders` file.
+  /// The value is `nil` if the time is unknown. For example, it is unknown for other read-only
+  /// processes, because they cannot record it in the `holders` file.
   public var age: Duration?
   /// A Boolean value that indicates whether the process is the calling process.
   public var isThisProcess: Bool
@@ -26,7 +26,7 @@ public struct StoreHolder: Hashable, Sendable {
 struct HolderSurvey {
   private let holderLocks: Set<HolderLock>
   private let own: StoreHolder
-  /// The other processes that have set a holder lock, sorted by PID.
+  /// The other processes that own a holder lock, sorted by PID.
   private let others: [StoreHolder]
 
   init(files: StoreFiles, own entry: HolderEntry) {

@@ -55,6 +55,9 @@ public struct StoreOptions: Sendable {
   /// the name of the program is shown instead.
   public var name: String?
   /// The maximum time that `write` waits for other writers before it throws `busy`.
+  ///
+  /// Other waits that can fail with `busy`, such as those in ``Store/suspend()``, have this limit
+  /// too.
   public var busyTimeout = Duration.seconds(5)
   /// The size in bytes of the page cache for `.buffered` reading.
   public var cacheByteCount = 64 << 20
@@ -82,7 +85,7 @@ public struct StoreOptions: Sendable {
   /// no generation needs.
   ///
   /// This limit applies only while older generations are held. If the pages retained for the held
-  /// generations and the newest generation are larger in total, their size is the limit instead.
+  /// generations and the newest generation take up more space, that space is the limit instead.
   public var reclaimLogByteCount = 12 << 20
   /// The size of a new store's log segments in bytes.
   ///

@@ -5,7 +5,8 @@ import Synchronization
 /// A store has one entry, no matter how often or through which paths it was opened. The exception
 /// is a store that was opened first for reading only and later for writing, which has two entries.
 final class StoreRegistry: @unchecked Sendable {
-  // `@unchecked` is safe because `lock` guards every property declared after it.
+  // `@unchecked` is safe because `lock` guards `stores`, `ended` and `changing`, the only mutable
+  // properties.
 
   /// The identity of an open store.
   ///
@@ -45,7 +46,8 @@ final class StoreRegistry: @unchecked Sendable {
     }
   }
 
-  // Use an unmanaged reference, because a registry is never freed.
+  // Use an unmanaged reference, because `Atomic` cannot contain a strong one. A registry is never
+  // freed.
   private static let current = Atomic<Unmanaged<StoreRegistry>?>(nil)
   private let origin = ProcessOrigin()
   private let lock = Lock()

@@ -105,7 +105,8 @@ package struct StoreReplacement {
     guard try fileSystem.list(path) == nil else {
       throw StorageError(
         .invalidArgument,
-        "This path already exists, and moving a store never replaces files. Use another path.",
+        "A file or directory already exists at this path, and moving a store never replaces "
+          + "existing files. Choose a different path.",
         file: path)
     }
   }

@@ -10,12 +10,12 @@ public struct StoreStatistics: Hashable, Sendable {
   ///
   /// This number includes segments created in advance and excludes holes.
   public var logByteCount = 0
-  /// The upper bound on the log's size after the last log reclamation by this process.
+  /// An upper bound on the size of the log after the last log reclamation by this process.
   ///
   /// The value is `nil` before the first reclamation. The bound is the sum of four sizes:
   ///
-  /// - For each held generation and for the newest generation, four images of every page that
-  ///   occurs in the log.
+  /// - Four images of every page that occurs in the log, for each held generation and for the
+  ///   newest generation.
   /// - The frames written between the last two reclamations.
   /// - The retained-frame map.
   /// - Four segments.

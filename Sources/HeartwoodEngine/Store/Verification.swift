@@ -247,8 +247,8 @@ final class Verification {
 
   /// Verifies the pages of the page file that belong only to generations before the checked one.
   ///
-  /// All of these pages belong to the oldest live generation, because if that generation reads a
-  /// page from the log, so does every later generation.
+  /// Checking the oldest live generation is sufficient. If a later generation reads a page from the
+  /// page file, the oldest generation does not read that page from the log either.
   private func checkOlderPages(_ oldest: GenerationState) throws(StorageError) {
     guard oldest.generation < state.generation else { return }
     let checkpointed = oldest.files.counters.checkpointed
@@ -256,9 +256,9 @@ final class Verification {
       oldest.pruned(checkpointed: checkpointed, gone: []).renewed(alwaysVerifies: true))
   }
 
-  /// Verifies the pages of the page file that are in use in a state and have not been verified yet.
+  /// Verifies the pages that a generation uses in the page file, except pages already verified.
   ///
-  /// The caller retains the state, so the state outlives the set of pages.
+  /// The caller retains the generation's state, so the state outlives the set of pages.
   private func checkUsedPages(_ oldest: GenerationState) throws(StorageError) {
     let used = UsedPages(view: oldest.view, geometry: files.geometry)
     defer { withExtendedLifetime(oldest) {} }

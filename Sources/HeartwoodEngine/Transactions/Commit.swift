@@ -11,9 +11,9 @@ package struct Commit {
 
   /// Runs `body` as the only writer, and commits its changes as one generation.
   ///
-  /// If `body` changed nothing, the method returns the newest existing generation. If `isDurable`
-  /// is true, the commit survives a power cut once the method has returned. `timeout` limits the
-  /// wait for the writer lock, in milliseconds; `nil` means no limit.
+  /// If `body` changes nothing, the method returns the newest existing generation. If `isDurable`
+  /// is `true`, the commit survives a power cut once the method has returned. `timeout` is the
+  /// maximum time in milliseconds to wait for the writer lock, or `nil` to wait without a limit.
   package func run(
     isDurable: Bool, timeout: UInt64?,
     _ body: (inout WriteTransaction) throws -> Void
@@ -28,8 +28,9 @@ package struct Commit {
     return state.generation
   }
 
-  /// Performs steps W1.1 to W1.7: runs `body` under the writer lock, and appends any changes to the
-  /// log.
+  /// Runs `body` under the writer lock, and appends any changes to the log.
+  ///
+  /// These are steps W1.1 to W1.7 of `Docs/Internals/Concurrency.md`.
   private func append(
     timeout: UInt64?, _ body: (inout WriteTransaction) throws -> Void
   ) throws -> GenerationState {
@@ -55,8 +56,8 @@ package struct Commit {
         pages.abandon()
         return state
       }
-      // W1.4 to W1.6: write the groups, the images and the commit mark to the log, then publish the
-      // new state.
+      // Write the groups, the images and the commit mark to the log, and then publish the new state
+      // (steps W1.4 to W1.6).
       let next = try pages.commit()
       files.activity.update { $0.commitCount += 1 }
       table.publishAppended(next)

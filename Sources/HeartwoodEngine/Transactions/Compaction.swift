@@ -9,7 +9,9 @@
 /// to the value.
 package struct Compaction {
   package private(set) var movedCount = 0
-  /// The number of pages in use beyond the limit when the first step began.
+  /// The number of pages to move, as counted when the first step began.
+  ///
+  /// These are the pages in use beyond the limit.
   package private(set) var expectedCount = 0
   private let geometry: Geometry
   private let stepByteCount: Int
@@ -82,7 +84,8 @@ package struct Compaction {
           rows[tree]?.row = try move(page, of: name, row, &mover)
         } else {
           throw .corrupt(
-            "This page is in use, but belongs to no keyspace. Restore a backup.", page: page)
+            "The store is corrupt: a page is in use, but does not belong to any keyspace. Restore "
+              + "a backup.", page: page)
         }
       case .overflow, .overflowIndex: trees.insert(tree)
       case .bitmap, nil: break

@@ -37,7 +37,8 @@ struct KeyspaceSource {
       let copy = try target.finish()
       guard copy.hash == source.hash else {
         throw .corrupt(
-          "The bytes of a large value do not match its hash. Restore a backup.", page: source.root)
+          "The store is corrupt: the contents of a large value do not match its hash. Restore a "
+            + "backup.", page: source.root)
       }
       try builder.append(key: key, reference: copy)
       byteCount += source.length

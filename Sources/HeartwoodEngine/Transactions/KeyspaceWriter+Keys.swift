@@ -69,7 +69,7 @@ extension KeyspaceWriter {
 
   /// Sets the value of a key to the bytes of a span.
   ///
-  /// The span may be borrowed from this transaction. In all other respects, this method works like
+  /// The span may be borrowed from this transaction. Otherwise, this method works like
   /// ``put(_:_:)-(_,[UInt8])``.
   @inlinable
   public func put<K: LookupKey & ~Escapable>(_ key: K, _ value: RawSpan) throws {

@@ -56,7 +56,7 @@ extension KeyspaceWriter {
     var loader = loader
     defer { keyspace.isLoading = false }
     do { try body(&loader) } catch {
-      // Prevent the transaction from committing, because the tree is incomplete.
+      // Abort the load, so that the transaction cannot commit an incomplete tree.
       try? loader.abort()
       throw error
     }
@@ -74,7 +74,7 @@ public struct KeyspaceLoader: ~Copyable {
   private var builder: TreeBuilder
   private var count: UInt64
 
-  /// Begins a bulk load of a keyspace.
+  /// Creates a loader that begins a bulk load of a keyspace.
   ///
   /// If `isEmpty` is true, the keyspace must be empty.
   init(_ writer: KeyspaceWriter, isEmpty: Bool) throws {
@@ -83,8 +83,8 @@ public struct KeyspaceLoader: ~Copyable {
     guard !isEmpty || keyspace.row.count == 0 else {
       throw StorageError(
         .invalidArgument,
-        "Only an empty keyspace can be bulk-loaded, but this one is not (key count: "
-          + "\(keyspace.row.count)). To add keys, use `append` or `put`.")
+        "Only an empty keyspace can be bulk-loaded, but this keyspace is not empty (number of "
+          + "keys: \(keyspace.row.count)). To add keys, use `append` or `put`.")
     }
     let builder = try session.changing { () throws(StorageError) in
       isEmpty

@@ -51,7 +51,7 @@ public struct ValueWriter: ~Copyable {
     try bytes.withBytes { bytes throws(StorageError) in try append(bytes) }
   }
 
-  /// Traps if the number of open savepoints has changed since the value was begun.
+  /// Traps if the number of open savepoints has changed since this writer was created.
   ///
   /// Otherwise, a rollback could undo only part of the value.
   private func requireSameSavepoint() {
@@ -67,7 +67,7 @@ public struct ValueWriter: ~Copyable {
     guard chunk.count <= byteCount - givenByteCount else {
       throw StorageError(
         .invalidArgument,
-        "The value is longer than declared: a chunk of length \(chunk.count) does not fit in the "
+        "The value is longer than declared: a chunk of \(chunk.count) bytes does not fit in the "
           + "remaining \(byteCount - givenByteCount) of \(byteCount) bytes. Pass the exact length "
           + "of the value to `put`.")
     }
@@ -76,7 +76,7 @@ public struct ValueWriter: ~Copyable {
     givenByteCount += chunk.count
   }
 
-  /// Stores the value.
+  /// Stores the completed value under the given key.
   ///
   /// The method throws `invalidArgument` if the value is shorter than declared.
   mutating func finish(under key: Bytes, in writer: KeyspaceWriter) throws(StorageError) {

@@ -31,7 +31,8 @@ final class OpenKeyspace: KeyspaceScope {
   func noteDeleted(_ count: UInt64) throws(StorageError) {
     guard row.count >= count else {
       throw .corrupt(
-        "The catalog records too few entries for keyspace \"\(name)\". Restore a backup.")
+        "The store is corrupt: the catalog records too few entries for keyspace \"\(name)\". "
+          + "Restore a backup.")
     }
     row.count -= count
     hasNewCount = true
@@ -48,7 +49,8 @@ final class WriteSession {
   ///
   /// The keys are not strings, because strings with different bytes can compare as equal.
   private var keyspaces: [[UInt8]: OpenKeyspace] = [:]
-  /// The error that interrupted a change and left the pages inconsistent.
+  /// The error that interrupted a change and left the pages inconsistent, or `nil` if there is
+  /// none.
   private var interruption: StorageError?
 
   init(pages: WorkingPages) { scope = TransactionScope(pages: pages) }
@@ -78,8 +80,8 @@ final class WriteSession {
     if let interruption { throw interruption }
     precondition(
       !keyspaces.values.contains { $0.isLoading },
-      "A savepoint was begun while a keyspace was being loaded. Begin it after the bulk load has "
-        + "returned.")
+      "A savepoint was begun while a keyspace was being loaded. Begin the savepoint after the bulk "
+        + "load has returned.")
     let known = keyspaces
     let saved = known.values.map { ($0, $0.row, $0.hasNewCount, $0.isRemoved) }
     pages.beginSavepoint()
@@ -125,7 +127,7 @@ final class WriteSession {
       throw StorageError(
         .tooLarge,
         "The name of a keyspace must be 1 to \(Limits.maxKeyspaceNameByteCount) bytes long, but "
-          + "this name is \(key.count) bytes long. Use another name.")
+          + "this name is \(key.count) bytes long. Choose a different name.")
     }
     let opened: OpenKeyspace
     if keyspaces[key] == nil, let row = try Catalog.row(name, in: pages.view) {
@@ -142,7 +144,8 @@ final class WriteSession {
       let catalog = try TreeWriter.create(pages, tree: Catalog.root.tree)
       guard catalog.page == Catalog.root.page else {
         throw .corrupt(
-          "The store is empty, but its catalog page is already in use. Restore a backup.",
+          "The store is corrupt: it contains no catalog, but the page for the catalog is already "
+            + "in use. Restore a backup.",
           page: catalog.page)
       }
     }

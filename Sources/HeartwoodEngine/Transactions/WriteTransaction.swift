@@ -56,8 +56,8 @@ public struct WriteTransaction {
   /// whose number is below the row's version.
   package var base: UInt64 { session.pages.base }
 
-  /// Calls `body` for every key whose entry differs between `target` and this transaction's base
-  /// state.
+  /// Calls `body` for every key whose entry in `target` differs from the entry in this
+  /// transaction's base state.
   ///
   /// The base state is the generation that this transaction builds on, and takes the place of
   /// `from` in ``Store/changes(from:to:where:_:)``. The base state may be newer than any snapshot,

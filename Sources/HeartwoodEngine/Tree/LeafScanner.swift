@@ -2,8 +2,8 @@
 ///
 /// The scanner holds one leaf at a time.
 ///
-/// - Important: The view's owner must outlive the scanner. Only one thread at a time may use the
-///   scanner.
+/// - Important: The owner of the page view must outlive the scanner. Only one thread at a time may
+///   use the scanner.
 package final class LeafScanner {
   private let view: PageView
   package let tree: TreeID
@@ -22,9 +22,9 @@ package final class LeafScanner {
   private var node: NodeView
   private var slot = 0
 
-  /// Creates a scanner positioned before the first entry in `pages`.
+  /// Creates a scanner positioned before the first entry of the given leaves.
   ///
-  /// `pages` contains leaves of `tree` in key order.
+  /// - Parameter pages: The page numbers of leaves of `tree`, in key order.
   package init(_ pages: [PageNumber], tree: TreeID, in view: PageView) {
     self.view = view
     self.tree = tree
@@ -68,8 +68,8 @@ package final class LeafScanner {
 
   /// Advances both scanners for as long as their next entries have identical cells.
   ///
-  /// Afterwards, both scanners are at the last of these entries. The method also stops if the next
-  /// entries are equal but their cells have different layouts.
+  /// Afterwards, both scanners are at the last of these entries. Equal entries whose cells have
+  /// different layouts are not skipped.
   ///
   /// - Complexity: Reads no page, because skipping stops when either scanner reaches the end of its
   ///   leaf.
@@ -101,7 +101,9 @@ package final class LeafScanner {
     slot = 0
     guard node.count > 0 else { return }
     guard position == 0 || node.copyKey(0, to: keyBytes).compare(last) > 0 else {
-      throw .corrupt("The keys of two leaves are out of order. Restore a backup.", page: page)
+      throw .corrupt(
+        "The store is corrupt: the keys of two leaves are out of order. Restore a backup.",
+        page: page)
     }
     keyBytes.copy(node.prefix, to: 0)
   }

@@ -3,7 +3,7 @@
 /// A process checks each page once, when the page is first read.
 ///
 /// If the check succeeds, no accessor of ``NodeView`` reads out of bounds, and every search in the
-/// page terminates. Each descent checks the references between pages.
+/// page terminates. A reference to another page is checked whenever a descent follows it.
 package enum NodeChecks {
   /// Returns a description of the first problem in the page, or `nil` if the page is intact.
   package static func check(_ page: Bytes) -> String? {

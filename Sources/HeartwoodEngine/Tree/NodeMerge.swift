@@ -18,8 +18,8 @@ struct NodeMerge {
     return true
   }
 
-  /// Returns the prefix length for a single node that contains all entries, or `nil` if they do not
-  /// fit.
+  /// Returns the prefix length for a single node that contains all entries, or `nil` if the entries
+  /// do not fit in one node.
   func mergedPrefixCount(pageByteCount: Int) -> Int? {
     entries.fittingPrefixCount(
       0..<entries.count, or: knownPrefixCount(0..<entries.count), pageByteCount: pageByteCount)
@@ -31,8 +31,8 @@ struct NodeMerge {
     let shared = min(entries.left.prefixCount, entries.right?.prefixCount ?? 0)
     let middle = entries.middle(prefixCount: shared, within: bounds)
     if let split = split(at: middle, pageByteCount: pageByteCount) { return split }
-    // If no balanced division fits, still divide a branch in which one of the two nodes has fewer
-    // than two children.
+    // If no balanced division fits, divide branches anyway if one of them has fewer than two
+    // children, because every child needs a neighbour to merge with.
     guard !entries.isLeaf else { return nil }
     if entries.left.count < 2 { return split(at: bounds.lowerBound, pageByteCount: pageByteCount) }
     if entries.count - entries.left.count < 2 {

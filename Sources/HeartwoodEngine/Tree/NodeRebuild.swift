@@ -12,8 +12,8 @@ package struct NodeRebuild {
   let isLeaf: Bool
   let workspace: TreeWorkspace
 
-  /// Collects the entries of `node` together with `entry`, which is inserted at `position` or
-  /// replaces the entry at that position.
+  /// Creates a rebuild of `node` in which `entry` is inserted at `position` or replaces the entry
+  /// at that position.
   init(
     _ node: NodeView, _ entry: NodeEntry, at position: Int, inserting: Bool,
     _ workspace: TreeWorkspace
@@ -27,7 +27,7 @@ package struct NodeRebuild {
     self.workspace = workspace
   }
 
-  /// Collects the entries of two neighbouring nodes.
+  /// Creates a rebuild of two neighbouring nodes, without changing their entries.
   ///
   /// In branches, `separator` is the right node's first key.
   init(_ left: NodeView, _ right: NodeView, separator: SearchKey, _ workspace: TreeWorkspace) {
@@ -137,8 +137,8 @@ package struct NodeRebuild {
   ///
   /// The key's bytes are stored in the workspace.
   ///
-  /// In leaves, the result is the shortest separator. In branches, it is the key at `position`,
-  /// which moves up to the parent.
+  /// For leaves, the result is the shortest such key. For branches, the result is the key at
+  /// `position`, which moves up to the parent.
   func separator(before position: Int) -> SearchKey {
     let next = key(position, in: workspace.secondKey)
     var byteCount = next.count

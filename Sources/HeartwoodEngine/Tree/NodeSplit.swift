@@ -15,12 +15,12 @@ struct NodeSplit {
   let leftPrefixCount: Int
   let rightPrefixCount: Int
 
-  /// Divides `entries`, or returns `nil` if no division results in two nodes that fit in their
-  /// pages.
+  /// Creates a division of `entries`, or returns `nil` if no division results in two nodes that fit
+  /// in their pages.
   ///
-  /// The result is never `nil` for an intact page. A new key that lacks the node's prefix would
-  /// shorten the prefix and so enlarge the other entries. However, such a key sorts before or after
-  /// all of them, so it can be stored in a node of its own.
+  /// The result is never `nil` for an intact page. If a new key does not start with the node's
+  /// prefix, a shorter prefix could make the other entries too large. However, such a key sorts
+  /// before or after all other keys, so it can be stored in a node of its own.
   ///
   /// - Parameter keyOrder: The result of ``NodeSearch/prefixOrder(_:_:)`` for the new key.
   init?(_ entries: NodeRebuild, edge: Edge, keyOrder: Int, pageByteCount: Int) {
@@ -48,7 +48,8 @@ struct NodeSplit {
     return entries.count < 2 ? nil : margin...(entries.count - margin)
   }
 
-  /// Divides `entries` before `position`, or returns `nil` if a node does not fit in its page.
+  /// Creates a division of `entries` before `position`, or returns `nil` if one of the two nodes
+  /// would not fit in its page.
   ///
   /// `knownLeft` is the length of a prefix that all keys on the left side are known to share, or
   /// `nil` if no such prefix is known. `knownRight` is the corresponding length for the right side.

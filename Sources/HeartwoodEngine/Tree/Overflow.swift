@@ -8,7 +8,8 @@ package struct Overflow {
     self.tree = tree
   }
 
-  /// Returns a value in its page without copying it, or `nil` if the value spans several pages.
+  /// Returns a value that fits in one page, without copying it, or `nil` if the value spans several
+  /// pages.
   ///
   /// The caller must release the page.
   package func inPlace(_ reference: OverflowReference) throws(StorageError) -> FoundValue? {
@@ -64,7 +65,8 @@ package struct Overflow {
     }
     guard hash.finish() == reference.hash else {
       throw .corrupt(
-        "The bytes of a large value do not match its hash. Restore a backup.", page: reference.root)
+        "The store is corrupt: the contents of a large value do not match its hash. Restore a "
+          + "backup.", page: reference.root)
     }
   }
 
@@ -86,8 +88,8 @@ package struct Overflow {
 
   /// Calls `body` with the number of each page of the value.
   ///
-  /// `body` receives an index page after all the pages listed in it, so `body` may free each page
-  /// immediately.
+  /// The method passes an index page to `body` after all pages that it lists, so `body` may free
+  /// each page immediately.
   package func forEachPage(
     _ reference: OverflowReference, _ body: (PageNumber) throws(StorageError) -> Void
   ) throws(StorageError) {
@@ -125,7 +127,8 @@ package struct Overflow {
     guard Int(page.bytes.load32(OverflowLayout.payloadCount.offset)) == expected else {
       view.release(page)
       throw .corrupt(
-        "A page of a large value contains the wrong number of bytes. Restore a backup.",
+        "The store is corrupt: a page of a large value contains the wrong number of bytes. Restore "
+          + "a backup.",
         page: number)
     }
     return page
@@ -150,7 +153,8 @@ package struct Overflow {
     defer { view.release(page) }
     guard Int(page.bytes.load32(OverflowLayout.indexCount.offset)) == count else {
       throw .corrupt(
-        "An index of a large value lists the wrong number of pages. Restore a backup.",
+        "The store is corrupt: an index page of a large value lists the wrong number of pages. "
+          + "Restore a backup.",
         page: number)
     }
     return page.bytes.load32(OverflowLayout.contentOffset + index * 4)

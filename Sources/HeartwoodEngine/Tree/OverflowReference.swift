@@ -15,14 +15,15 @@ package struct OverflowReference: Equatable {
     self.depth = depth
   }
 
-  /// Reads a reference from a leaf cell.
+  /// Creates a reference from the bytes in a leaf cell.
   ///
   /// - Throws: `corrupt` if the length is invalid, too large for the store, or wrong for the depth.
   package init(_ cell: Bytes, in view: PageView) throws(StorageError) {
     root = cell.load32(OverflowLayout.root.offset)
     let length = cell.load64(OverflowLayout.length.offset)
     guard length > 0, length <= UInt64(Limits.maxValueByteCount) else {
-      throw .corrupt("A large value has an invalid length. Restore a backup.", page: root)
+      throw .corrupt(
+        "The store is corrupt: a large value has an invalid length. Restore a backup.", page: root)
     }
     self.length = Int(length)
     hash = cell.load64(OverflowLayout.hash.offset)
@@ -31,11 +32,13 @@ package struct OverflowReference: Equatable {
     let count = OverflowLayout.pageCount(length: self.length, pageByteCount: view.pageByteCount)
     guard count <= Int(view.pageCount) else {
       throw .corrupt(
-        "A large value has more pages than the entire store. Restore a backup.", page: root)
+        "The store is corrupt: a large value has more pages than the entire store. Restore a "
+          + "backup.", page: root)
     }
     guard depth == OverflowLayout.depth(pageCount: count, pageByteCount: view.pageByteCount) else {
       throw .corrupt(
-        "A large value has an index depth that does not match its length. Restore a backup.",
+        "The store is corrupt: a large value has an index depth that does not match its length. "
+          + "Restore a backup.",
         page: root)
     }
   }

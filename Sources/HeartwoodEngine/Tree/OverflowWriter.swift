@@ -50,7 +50,7 @@ package struct OverflowWriter {
     guard chunk.count <= length - written else {
       throw StorageError(
         .invalidArgument,
-        "The value is longer than declared: a chunk of length \(chunk.count) does not fit in the "
+        "The value is longer than declared: a chunk of \(chunk.count) bytes does not fit in the "
           + "remaining \(length - written) of \(length) bytes. Append no more bytes than declared.")
     }
     hash.update(chunk)

@@ -22,7 +22,7 @@ package struct PageMover {
 
   private var view: PageView { pages.view }
 
-  /// Deducts one from the budget for a page that has been read.
+  /// Deducts one page from the budget, for a page that has been read.
   package mutating func look() { budget = max(budget - 1, 0) }
 
   // MARK: Nodes
@@ -42,7 +42,8 @@ package struct PageMover {
     view.release(try path.descend(to: first, view, root))
     guard hasKey, level < path.top, path.page(level) == number else {
       throw .corrupt(
-        "This page is in use, but no other page of its tree refers to it. Restore a backup.",
+        "The store is corrupt: a page is in use, but no other page of its tree refers to it. "
+          + "Restore a backup.",
         page: number)
     }
     guard let moved = try move(number, level == 0 ? .leaf : .branch, root.tree, level: level)

@@ -1,7 +1,7 @@
 /// A key to search for or to store.
 ///
 /// Eight zero bytes must follow the key in memory, so that one load can read the head of any
-/// suffix. The code that creates a search key is responsible for these bytes.
+/// suffix. The code that creates a search key must provide these bytes.
 package struct SearchKey {
   package let bytes: Bytes
 

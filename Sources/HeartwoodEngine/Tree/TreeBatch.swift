@@ -3,7 +3,7 @@
 /// All keys descend one level at a time, so that the memory system fetches the nodes of many keys
 /// in parallel. Consecutive keys that reach the same node share its page.
 package struct TreeBatch: ~Copyable {
-  /// The descent of one key.
+  /// The progress of the search for one key.
   private struct Lane {
     var key = SearchKey(Bytes.empty)
     var page = PageReference(bytes: Bytes.empty, entry: nil)
@@ -54,7 +54,8 @@ package struct TreeBatch: ~Copyable {
   package mutating func append(_ key: Bytes) {
     lanes[count].key = SearchKey(key)
     count &+= 1
-    // Leave eight bytes of padding after the key, and align the next key to eight bytes.
+    // Leave eight bytes of padding, because the search loads words that extend past the key's end.
+    // Align the next key to eight bytes.
     keysEnd = (keysEnd &+ key.count &+ 8 &+ 7) & ~7
   }
 
@@ -110,8 +111,8 @@ package struct TreeBatch: ~Copyable {
     var last = -1
     for lane in 0..<count {
       let number = lanes[lane].target
-      // Keep `ownsPage` up to date. If reading a page fails, `releasePages` then releases exactly
-      // the pages that are still owned.
+      // Clear `ownsPage` before reading the next page. Otherwise, if the read failed,
+      // `releasePages` would release the old page a second time.
       if lanes[lane].ownsPage { view.release(lanes[lane].page) }
       lanes[lane].ownsPage = false
       if number == last {

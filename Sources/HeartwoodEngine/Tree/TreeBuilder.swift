@@ -2,13 +2,14 @@
 package struct TreeBuilder {
   private let writer: TreeWriter
   private let block = ByteBlock(count: Limits.maxKeyByteCount + 8, alignment: 16)
-  // Store these properties directly, so that appending an entry retains no object.
+  // Keep `view` and `lastKey` here, although `writer` and `block` provide them too. Appending an
+  // entry then retains no other object.
   private let view: PageView
   private let lastKey: MutableBytes
   private var lastCount = -1
   /// The view's `changeCount` after the last append.
   ///
-  /// If the count has not changed, the tree has not changed either.
+  /// If the count has not changed since then, the tree has not changed either.
   private var changeCount = -1
   /// The rightmost leaf.
   ///
@@ -17,9 +18,9 @@ package struct TreeBuilder {
   private var leaf: NodeEditor
   private var moveCount = -1
 
-  /// Begins a bulk load of an empty tree.
+  /// Creates a builder for an empty tree.
   ///
-  /// The initialiser throws `invalidArgument` if the tree has entries.
+  /// - Throws: `invalidArgument` if the tree has entries.
   package init(pages: WorkingPages, root: TreeRoot) throws(StorageError) {
     try self.init(continuing: root, pages: pages)
     guard writer.path.top == 0, lastCount < 0 else {
@@ -28,7 +29,7 @@ package struct TreeBuilder {
     }
   }
 
-  /// Begins a bulk load after the last entry of a tree.
+  /// Creates a builder that appends entries after the last entry of a tree.
   ///
   /// The tree may be empty.
   package init(continuing root: TreeRoot, pages: WorkingPages) throws(StorageError) {

@@ -14,7 +14,7 @@ package struct TreeChecks {
   private let tree: TreeID
   private let block = ByteBlock(count: SearchKey.maxByteCount, alignment: 16)
 
-  /// Checks the tree at `root`.
+  /// Checks the tree at `root`, and records the findings and the number of entries.
   ///
   /// - Parameter visit: A closure that returns whether a page is being visited for the first time.
   ///   The check visits no page twice, so it ends even if references are circular.

@@ -2,11 +2,11 @@
 ///
 /// The cursor holds one leaf.
 ///
-/// In a writer's view, the cursor saves its key, and searches for the key again after the tree has
-/// changed.
+/// A cursor for a tree that can change saves its current key, and searches for this key again after
+/// a change.
 ///
-/// - Important: The view's owner must outlive the cursor. Only one thread at a time may use the
-///   cursor.
+/// - Important: The owner of the page view must outlive the cursor. Only one thread at a time may
+///   use the cursor.
 package final class TreeCursor {
   private let view: PageView
   private let root: TreeRoot
@@ -26,7 +26,7 @@ package final class TreeCursor {
   private var node: NodeView
   private var slot = 0
   /// A Boolean value that indicates whether the cursor is at an entry, or was at one before the
-  /// writer's last change.
+  /// transaction last changed the tree.
   private var isPositioned = false
   private var changeCount = 0
 
@@ -118,8 +118,8 @@ package final class TreeCursor {
   @inline(never)
   private func moveToNextSaving() throws(StorageError) -> Bool {
     guard isPositioned else { return false }
-    // Do not advance the cursor again if the writer removed the current entry, because `restore`
-    // has already moved the cursor to the next entry.
+    // Do not advance the cursor again if the current entry has been removed, because `restore` has
+    // already moved the cursor to the next entry.
     if view.changeCount != changeCount, try !restore() { return isPositioned }
     slot &+= 1
     if slot < node.count { return finishMove() }
@@ -146,9 +146,9 @@ package final class TreeCursor {
   /// - Precondition: The cursor is at an entry.
   @inline(__always)
   package var key: Bytes {
-    precondition(isPositioned, "The cursor is not at an entry. Move it to an entry first.")
-    // A cursor that saves its key uses the saved key, because the writer may have removed the entry
-    // from the node since the cursor moved to it.
+    precondition(isPositioned, "The cursor is not at an entry. Move the cursor to an entry first.")
+    // A cursor that saves its key uses the saved key, because the transaction may have removed the
+    // entry from the node since the cursor moved to it.
     if keySlot != slot, !savesKey {
       keyCount = node.copySuffix(slot, to: keyBytes).count
       keySlot = slot
@@ -159,8 +159,8 @@ package final class TreeCursor {
   /// Returns the current value, or `nil` if there is no entry.
   ///
   /// If the value is large, the result is a reference to it. The result is valid until the cursor
-  /// moves or the writer makes a change. The cursor keeps the page, so the caller must not release
-  /// it.
+  /// moves or the transaction makes a change. The cursor holds the value's page, so the caller must
+  /// not release the page.
   @inline(__always)
   package func value() throws(StorageError) -> FoundValue? {
     if savesKey, try !refresh() { return nil }
@@ -171,8 +171,8 @@ package final class TreeCursor {
   /// Calls `body` for the current entry and each later entry in the leaf, until `body` returns
   /// `false`.
   ///
-  /// Afterwards, the cursor is at the last entry of the leaf. Do not call this method in a writer's
-  /// view.
+  /// Afterwards, the cursor is at the last entry of the leaf. Do not call this method on a cursor
+  /// that saves its key.
   ///
   /// - Parameter end: The key before which to stop, or `nil` for no limit.
   /// - Returns: Whether to continue with the next leaf: `true` if `body` has not returned `false`
@@ -198,8 +198,8 @@ package final class TreeCursor {
 
   /// Skips the current entry and the entries after it in the leaf, up to a key.
   ///
-  /// Afterwards, the cursor is at the last entry of the leaf. Do not call this method in a writer's
-  /// view.
+  /// Afterwards, the cursor is at the last entry of the leaf. Do not call this method on a cursor
+  /// that saves its key.
   ///
   /// - Parameter end: The key before which to stop, or `nil` to skip all entries of the leaf.
   /// - Returns: The number of skipped entries, and whether the next leaf may contain more entries
@@ -267,8 +267,8 @@ package final class TreeCursor {
         emptyLeaves &+= 1
         guard emptyLeaves < view.pageCount else {
           throw .corrupt(
-            "The number of empty leaves in a tree exceeds the page count of the store. Restore a "
-              + "backup.",
+            "The store is corrupt: the number of empty leaves in a tree exceeds the page count of "
+              + "the store. Restore a backup.",
             page: root.page)
         }
         continue
@@ -280,7 +280,8 @@ package final class TreeCursor {
         let order = keyBytes.bytes.slice(0, keyCount).compare(otherBytes.bytes.slice(0, knownCount))
         guard forward ? order > 0 : order < 0 else {
           throw .corrupt(
-            "The keys of two leaves are out of order. Restore a backup.", page: node.number)
+            "The store is corrupt: the keys of two leaves are out of order. Restore a backup.",
+            page: node.number)
         }
       }
       return finishMove()

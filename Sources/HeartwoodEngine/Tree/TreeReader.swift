@@ -6,7 +6,9 @@ package struct FoundValue {
   package let isOverflow: Bool
   package let reference: PageReference
 
-  /// Creates the value of the entry at `slot` in `leaf`; `reference` is the leaf's page.
+  /// Creates the value of the entry at `slot` in `leaf`.
+  ///
+  /// - Parameter reference: The page that contains the leaf.
   @inline(__always)
   init(of slot: Int, in leaf: NodeView, _ reference: PageReference) {
     let cell = leaf.leafSlot(slot)

@@ -68,7 +68,8 @@ extension PageView {
     else {
       release(page)
       throw .corrupt(
-        "This page does not match the reference to it. Restore a backup.", page: number)
+        "The store is corrupt: a page does not match the reference to it. Restore a backup.",
+        page: number)
     }
     return page
   }
@@ -76,7 +77,8 @@ extension PageView {
   @inline(never)
   private static func foreignPage(_ number: PageNumber) -> StorageError {
     .corrupt(
-      "This page is not the expected node of the tree that refers to it. Restore a backup.",
+      "The store is corrupt: a tree refers to a page that is not the expected node. Restore a "
+        + "backup.",
       page: number)
   }
 }

@@ -33,7 +33,8 @@ extension TreeWriter {
         let split = NodeSplit(entries, edge: edge, keyOrder: keyOrder, pageByteCount: pageByteCount)
       else {
         throw .corrupt(
-          "A node cannot be split, because its entries are too large. Restore a backup.",
+          "The store is corrupt: a node cannot be split, because its entries are too large. "
+            + "Restore a backup.",
           page: number)
       }
       let right = try divide(entries, split, level: level)
@@ -76,7 +77,8 @@ extension TreeWriter {
     // could be outside this range and break the order of the branch.
     guard isBetween(entry.key, node, position) else {
       throw .corrupt(
-        "A child node contains keys that are not between its separators. Restore a backup.",
+        "The store is corrupt: a child node contains keys that are not between its separators. "
+          + "Restore a backup.",
         page: number)
     }
     return NodeEditor(page).insert(entry, at: position)
@@ -91,7 +93,7 @@ extension TreeWriter {
     return key.bytes.compare(node.copyKey(position, to: workspace.firstKey)) < 0
   }
 
-  /// Returns the edge of the level at which `position` is located, or `none` if it is not at an
+  /// Returns the edge of the tree level where `position` lies, or `none` if `position` is not at an
   /// edge.
   private func edge(_ position: Int, of node: NodeView, level: Int) -> NodeSplit.Edge {
     let first = node.isLeaf ? 0 : 1
@@ -123,7 +125,8 @@ extension TreeWriter {
     let isRoot = level == path.top
     guard !isRoot || level < Limits.maxTreeLevel else {
       throw .corrupt(
-        "The tree has more levels than the limit allows. Restore a backup.", page: root.page)
+        "The store is corrupt: a tree has more levels than the limit allows. Restore a backup.",
+        page: root.page)
     }
     let kind = level == 0 ? PageKind.leaf : .branch
     let left =

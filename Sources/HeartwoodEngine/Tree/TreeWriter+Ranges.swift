@@ -3,8 +3,8 @@
 extension TreeWriter {
   /// Removes all keys in a range, and returns the number of removed keys.
   ///
-  /// The range starts at `lower` and ends before `upper`. A bound that is `nil` does not limit the
-  /// range.
+  /// The range starts at `lower` and ends before `upper`. If a bound is `nil`, the range has no
+  /// limit on that side.
   package func delete(
     from lower: SearchKey?, upTo upper: SearchKey?
   ) throws(StorageError) -> UInt64 {

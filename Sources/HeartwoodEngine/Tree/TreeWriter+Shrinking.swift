@@ -34,8 +34,8 @@ extension TreeWriter {
     return false
   }
 
-  /// Returns two adjacent children of the branch above `level`, at `slot` - 1 and `slot`, and their
-  /// merge.
+  /// Returns two adjacent children of the branch above `level`, at `slot` - 1 and `slot`, and a
+  /// ``NodeMerge`` of their entries.
   private func neighbours(
     _ slot: Int, level: Int
   ) throws(StorageError) -> (left: PageNumber, right: PageNumber, merge: NodeMerge) {
@@ -55,7 +55,8 @@ extension TreeWriter {
       entries: NodeRebuild(leftNode, rightNode, separator: separator, workspace))
     guard leftNumber != rightNumber, merge.isOrdered() else {
       throw .corrupt(
-        "The keys of two neighbouring nodes are out of order. Restore a backup.", page: rightNumber)
+        "The store is corrupt: the keys of two neighbouring nodes are out of order. Restore a "
+          + "backup.", page: rightNumber)
     }
     return (leftNumber, rightNumber, merge)
   }
@@ -84,7 +85,8 @@ extension TreeWriter {
     return true
   }
 
-  /// Moves the contents of the root's child into the root while the root has only one child.
+  /// Replaces the root's contents with those of its only child, and repeats this until the root is
+  /// a leaf or has several children.
   private func collapseRoot() throws(StorageError) {
     while true {
       let reference = try view.root(root)

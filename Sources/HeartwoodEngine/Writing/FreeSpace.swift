@@ -53,14 +53,16 @@ struct FreeSpace {
     let bitmapPage = Int(number) / pagesPerBitmap * pagesPerBitmap
     guard number < pages.pageCount, Int(number) != bitmapPage else {
       throw .corrupt(
-        "The store refers to a page that cannot be freed. Restore a backup.", page: number)
+        "The store is corrupt: it refers to a page that cannot be freed. Restore a backup.",
+        page: number)
     }
     let reference = try pages.view.bitmap(PageNumber(bitmapPage))
     let isUsed = Bitmap.bit(Int(number) - bitmapPage, in: reference.bytes)
     pages.view.release(reference)
     guard isUsed else {
       throw .corrupt(
-        "This page is already free, so it cannot be freed again. Restore a backup.", page: number)
+        "The store is corrupt: a page to be freed is already free. Restore a backup.",
+        page: number)
     }
     try setBit(Int(number) - bitmapPage, of: PageNumber(bitmapPage), to: false, pages)
     lowestFree = min(lowestFree, number)

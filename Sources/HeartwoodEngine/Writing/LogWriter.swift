@@ -44,7 +44,7 @@ package struct LogWriter {
     let voids: ArraySlice<VoidRange>
   }
 
-  /// Starts a transaction whose first frame is `base`.
+  /// Creates a writer for a transaction whose first frame is `base`.
   package init(
     files: LogFiles, table: SegmentTable, after point: CommitPoint, lineage: UInt64,
     base: FrameNumber, durableUpTo: FrameNumber, allocator: SegmentAllocator
@@ -112,7 +112,7 @@ package struct LogWriter {
 
   /// Writes either all parts or none of them.
   ///
-  /// If there is a commit mark, it is in the last group.
+  /// The commit mark, if there is one, is in the last group.
   private mutating func append(
     _ parts: [[Group]], commit: GroupHeader.Commit?, mayUseReserve: Bool
   ) throws(StorageError) -> [Location] {
@@ -185,8 +185,8 @@ package struct LogWriter {
       // The commit may or may not exist, so do not mark the error as having changed nothing.
       throw StorageError(
         .io,
-        "A commit could be neither completed in the log nor revoked. The commit may or may not "
-          + "take effect. Close the store, then open it again.",
+        "A commit could neither be completed in the log nor be revoked, so the commit may or may "
+          + "not take effect. Close the store, and then open it again.",
         file: files.path(files.geometry.segment(of: base)))
     }
   }
@@ -201,8 +201,8 @@ package struct LogWriter {
     let first = max(
       table.segments.last.map { $0.number + 1 } ?? 0, files.geometry.segment(of: base))
     guard first <= needed else { return }
-    // Do not let the log span more segments than this limit, because readers would treat it as
-    // corrupt.
+    // Do not let the log span more segments than this limit, because readers would treat a longer
+    // log as corrupt.
     guard needed - (table.segments.first?.number ?? first) <= Limits.maxSegmentSpan else {
       throw StorageError(
         .diskFull,
@@ -223,7 +223,7 @@ package struct LogWriter {
     while position < parts.count {
       guard let segment = table[geometry.segment(of: frame)] else {
         throw .corrupt(
-          "A log segment is missing. Restore a backup.",
+          "The log is corrupt: a segment is missing. Restore a backup.",
           file: geometry.segmentName(geometry.segment(of: frame)))
       }
       let room = geometry.framesPerSegment - geometry.footerFrames - geometry.slot(of: frame)

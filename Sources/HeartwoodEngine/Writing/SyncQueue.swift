@@ -1,8 +1,7 @@
-/// A queue that performs step W3, the group commit: one sync makes the commits of all waiting
-/// threads durable.
+/// A queue for group commits, in which one sync makes the commits of all waiting threads durable.
 ///
 /// One waiting thread syncs all commits appended so far. The other threads wake when the sync is
-/// done.
+/// done. This is step W3 of `Docs/Internals/Concurrency.md`.
 package final class SyncQueue: @unchecked Sendable {
   // `@unchecked` is safe because `lock` guards `isSyncing`.
   private let files: StoreFiles
@@ -36,21 +35,23 @@ package final class SyncQueue: @unchecked Sendable {
     defer { assert(LockOrder.leave(LockByte.sync, of: files.locks.file)) }
     lock.acquire()
     defer { lock.release() }
-    // Never use `committed` here, because it also advances without a sync.
+    // Never use `committed` here, because that counter also advances without a sync.
     while files.counters.durable < generation {
       guard !files.counters.hasFailed else { throw Self.writesDisabled }
       if isSyncing {
         guard lock.wait(until: deadline) else { throw Suspensions.busy }
         continue
       }
-      // The store may have been suspended while this thread waited for another thread.
+      // Check again, because the store may have been suspended while this thread waited for
+      // another.
       try files.suspensions.requireActive()
       try whileSyncing { () throws(StorageError) in try syncOrWait(generation, until: deadline) }
     }
   }
 
-  /// Runs `body` while no thread of this process is syncing the log or waiting for the sync lock,
-  /// but does not lock the `sync` byte.
+  /// Runs `body` while no thread of this process is syncing the log or waiting for the sync lock.
+  ///
+  /// The method does not lock the `sync` byte, so other processes can sync the log in the meantime.
   ///
   /// - Throws: `busy` if the deadline passes before `body` runs, or any error that `body` throws.
   func excludingThreads(
@@ -68,7 +69,7 @@ package final class SyncQueue: @unchecked Sendable {
     }
   }
 
-  /// Runs `body` while other threads wait.
+  /// Runs `body` while other threads of this process wait to sync the log.
   ///
   /// The caller must hold `lock`, which is released while `body` runs.
   private func whileSyncing(_ body: () throws(StorageError) -> Void) throws(StorageError) {
@@ -82,13 +83,13 @@ package final class SyncQueue: @unchecked Sendable {
     try body()
   }
 
-  /// Performs step W3.1: syncs the log on behalf of all processes, or waits for another process
-  /// that is already syncing.
+  /// Syncs the log on behalf of all processes, or waits for another process that is already
+  /// syncing.
   ///
   /// Waiting threads take a shared lock on the `sync` byte, so that they continue in parallel. If
   /// the other process's sync did not cover a thread's commit, the thread then waits only for the
   /// exclusive lock. If threads alternated between the two kinds of lock, they would block each
-  /// other.
+  /// other. This is step W3.1 of `Docs/Internals/Concurrency.md`.
   private func syncOrWait(
     _ generation: FrameNumber, until deadline: UInt64?
   ) throws(StorageError) {
@@ -122,8 +123,9 @@ package final class SyncQueue: @unchecked Sendable {
     }
   }
 
-  /// Performs steps W3.2 to W3.5: syncs and publishes all commits that any process has appended so
-  /// far.
+  /// Syncs and publishes all commits that any process has appended so far.
+  ///
+  /// These are steps W3.2 to W3.5 of `Docs/Internals/Concurrency.md`.
   private func sync() throws(StorageError) {
     guard !files.counters.hasFailed else { throw Self.writesDisabled }
     let end = files.counters.appended

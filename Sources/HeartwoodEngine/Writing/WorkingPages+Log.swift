@@ -51,9 +51,9 @@ extension WorkingPages {
       let held = holder < savepoints.count ? savepoints[holder].replaced : table.pointee
       held.forEach { number, block in
         guard let block else { return }
-        // The bytes in a savepoint date from before that savepoint's changes, so only an enclosing
-        // savepoint or the transaction itself can own them. The bytes in the table are the newest,
-        // so any savepoint can own them.
+        // The bytes kept by a savepoint are older than its changes, so they were written in an
+        // enclosing savepoint or outside of savepoints. The bytes in the table are the newest, so
+        // they may have been written in any savepoint.
         let owner = (0..<holder).last { savepoints[$0].replaced.contains(number) }
         departures.append(
           Departure(
@@ -76,8 +76,10 @@ extension WorkingPages {
     index.set(page.image.page, to: frame)
   }
 
-  /// Performs steps W1.4 and W1.5: writes the pages in memory, the void ranges and the commit mark
-  /// to the log.
+  /// Commits the transaction by writing the pages in memory, the void ranges and the commit mark to
+  /// the log.
+  ///
+  /// These are steps W1.4 and W1.5 of `Docs/Internals/Concurrency.md`.
   ///
   /// - Throws: `diskFull`, or another error that left the store unchanged. Any other error disables
   ///   writing.

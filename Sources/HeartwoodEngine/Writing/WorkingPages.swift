@@ -4,13 +4,13 @@
 ///
 /// The first change to an existing page copies the page. When too many pages are in memory, the
 /// transaction spills them to the log and reads them from there; see ``makeRoom(above:)``. While a
-/// savepoint is open, the pages that it would restore are kept alongside the current pages.
+/// savepoint is open, the pages that a rollback would restore are kept alongside the current pages.
 package final class WorkingPages {
   /// The transaction's first frame, which is also the version of the rows that the transaction
   /// writes.
   package let base: FrameNumber
   package let state: GenerationState
-  /// The number of pages in memory, including those kept by savepoints.
+  /// The number of pages in memory, including those kept for the rollback of savepoints.
   package private(set) var memoryPageCount = 0
   /// A counter that is incremented whenever addresses from ``writable(_:)`` become invalid.
   package internal(set) var moveCount = 0

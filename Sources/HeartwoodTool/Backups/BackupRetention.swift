@@ -5,14 +5,15 @@ import HeartwoodEngine
 struct BackupRetention {
   /// The age, in seconds, up to which every restore point is kept.
   private var wholeSeconds: UInt64 = 0
-  /// For each period length in seconds, the number of periods whose last restore point is kept.
+  /// The number of periods whose last restore point is kept, keyed by the length of the periods in
+  /// seconds.
   private var counts: [UInt64: Int] = [:]
 
   private static let periods: KeyValuePairs<String, UInt64> = [
     "hourly": 3600, "daily": 86_400, "weekly": 604_800,
   ]
 
-  /// Parses a list such as `2h,24hourly,30daily`.
+  /// Creates the rules from a list such as `2h,24hourly,30daily`.
   init(_ text: String) throws(ToolFailure) {
     for part in text.filter({ $0 != " " }).split(separator: ",") {
       if let period = Self.periods.first(where: { part.hasSuffix($0.key) }) {
@@ -31,12 +32,12 @@ struct BackupRetention {
     .usage("--keep \(text) is invalid. Use a list such as 2h,24hourly,30daily,52weekly.")
   }
 
-  /// Removes the restore points that the rules do not keep, and returns how many were removed.
+  /// Thins a backup according to the rules, and returns the number of removed restore points.
   func apply(to backup: Backup) throws -> Int {
     let now = UInt64(Date.now.timeIntervalSince1970 * 1000)
     let points = try backup.restorePoints()
-    // Select the points to remove rather than the points to keep. Otherwise, points that another
-    // process has just added would be removed.
+    // Select the points to remove rather than the points to keep, so that points that another
+    // process has just added are not removed.
     let removed = Set(points.map(\.generation)).subtracting(kept(points, now: now))
     return try backup.thin { !removed.contains($0.generation) }
   }

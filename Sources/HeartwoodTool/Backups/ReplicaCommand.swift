@@ -39,8 +39,8 @@ enum ReplicaCommand {
     repeat {
       do {
         let added = try replica.advance { point in
-          // Ignore write errors. If the reader has closed the output, the next pause throws an
-          // error.
+          // Ignore write errors here, because the next pause throws an error if the output is
+          // closed.
           try? show(Document(point), invocation, output)
         }
         if added.isEmpty, !follows { try showUnchanged(replica, invocation, output) }

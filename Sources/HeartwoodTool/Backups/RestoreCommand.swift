@@ -81,7 +81,7 @@ enum RestoreCommand {
     guard let milliseconds = TimeText.milliseconds(text) else {
       let question = NearestName.question(text, in: points.flatMap(\.names))
       throw ToolFailure.refused(
-        "The backup has no generation named \(QuotedText.quoted(text)).\(question) \(advice)")
+        "The backup contains no generation named \(QuotedText.quoted(text)).\(question) \(advice)")
     }
     if let point = points.last(where: { $0.time <= milliseconds }) { return point.generation }
     throw ToolFailure.refused(

@@ -10,12 +10,14 @@ struct BrowsePage {
   let entities: [BrowsedEntity]
   private let objects: StoredObjects
   private let path: String
-  /// A random number that allows the browser to use the page's script and style sheet.
+  /// The random nonce by which the page's security policy allows its script and style sheet.
   private let nonce: String
 
   /// The maximum number of members to show for each to-many relationship of an object.
   private static let memberLimit = 20
 
+  /// Creates a page with the objects of one generation.
+  ///
   /// - Parameter limit: The maximum number of rows for each entity.
   init(of objects: StoredObjects, _ store: Store, _ path: String, limit: Int) throws {
     self.objects = objects

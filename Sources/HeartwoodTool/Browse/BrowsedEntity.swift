@@ -1,7 +1,7 @@
 import Heartwood
 import HeartwoodEngine
 
-/// An entity as shown on a page of the browser, with the sizes of its rows and indexes.
+/// An entity as the page of the `browse` command shows it, with the sizes of its rows and indexes.
 struct BrowsedEntity {
   /// A column of an entity's table, in the form expected by the page's script.
   struct Column: Encodable {
@@ -45,7 +45,7 @@ struct BrowsedEntity {
     }
   }
 
-  /// The total size of the entity's own indexes, in bytes.
+  /// The total size, in bytes, of the indexes that the entity itself declares.
   var indexByteCount: Int {
     indexes.filter(\.facts.isOwn).reduce(0) { $0 + $1.byteCount }
   }
@@ -82,7 +82,7 @@ struct BrowsedEntity {
 }
 
 extension EntityFacts.Relationship {
-  /// A description of the related objects, such as "one Team" or "many Player".
+  /// A description of the destination, such as "one Team" or "many Player".
   var leadText: String {
     "\(isToMany ? isOrdered ? "list of" : "many" : "one") \(destination)"
   }

@@ -6,14 +6,14 @@ struct ModelDrawing {
 
   /// The maximum number of entities in a drawing.
   ///
-  /// The entities of a larger model are listed instead.
+  /// If a model has more entities, the page lists them instead.
   static let entityLimit = 20
 
   private let graph: ModelGraph
   private let layout: ModelLayout
 
   private static let margin = 3.0
-  /// The length of the shape at the end of a line.
+  /// The length of the shape that marks the end of a line.
   private static let markLength = 14.0
 
   init(_ entities: [BrowsedEntity]) {
@@ -137,7 +137,7 @@ struct ModelDrawing {
       + "height=\"\(number(height))\" rx=\"6\"/>"
   }
 
-  /// Returns a text element.
+  /// Returns an SVG text element.
   ///
   /// `content` must not contain invisible characters.
   private static func text(_ content: String, _ x: Double, _ y: Double, _ style: String) -> String {

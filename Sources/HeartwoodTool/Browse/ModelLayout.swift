@@ -79,7 +79,7 @@ struct ModelLayout {
     return improved(candidates[best])
   }
 
-  /// Returns an arrangement that is improved by swapping neighbouring boxes within columns.
+  /// Returns a copy of an arrangement that is improved by swapping neighbouring boxes in columns.
   private func improved(_ columns: Columns) -> Columns {
     var best = (columns: columns, cost: cost(columns))
     for _ in 0..<8 {
@@ -112,7 +112,8 @@ struct ModelLayout {
       }
       next += 1
     }
-    // Boxes that remain connected when the middle box is removed must be on the same side of it.
+    // Put boxes that are connected without the middle box on the same side. Otherwise, a line
+    // between them would cross the middle column.
     let others = neighbors.map { $0.subtracting([middle]) }
     let parts = Self.groups(of: queue.filter { $0 != middle }, others)
     var heights = [0.0, 0.0]
@@ -128,8 +129,8 @@ struct ModelLayout {
     columns.widths = columns.boxes.map { $0.map { graph.boxes[$0].width }.max() ?? 0 }
     let root = columns.boxes.firstIndex { $0.contains(middle) } ?? 0
     for column in columns.boxes.indices { stack(column, &columns) }
-    // Sort the boxes in each column by the vertical positions of the boxes that they are connected
-    // to. Proceed from the middle outwards and back, until the order hardly changes.
+    // Sort the boxes in each column by the vertical positions of the connected boxes. Proceed from
+    // the middle outwards and back. After four rounds, the order hardly changes.
     for _ in 0..<4 {
       for column in columns.boxes.indices.sorted(by: { abs($0 - root) < abs($1 - root) }) {
         sort(column, &columns)

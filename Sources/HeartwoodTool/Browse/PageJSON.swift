@@ -77,7 +77,8 @@ enum PageJSON {
   private static func text(_ text: String) -> String {
     let byteCount = text.utf8.count
     guard byteCount > textByteLimit else { return string(text) }
-    // Cut the text between scalars, because a single character may be arbitrarily long.
+    // Truncate the text between scalars rather than characters, because a single character may be
+    // arbitrarily long.
     var end = text.utf8.index(text.startIndex, offsetBy: textByteLimit)
     while end.samePosition(in: text.unicodeScalars) == nil { end = text.utf8.index(before: end) }
     return cut(string(String(text.unicodeScalars[..<end])), byteCount)

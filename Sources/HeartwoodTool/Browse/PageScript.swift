@@ -16,7 +16,7 @@ enum PageScript {
         failure.hidden = false;
       });
 
-      // Reads a JSON document in the page and releases its text.
+      // Parses a JSON document in the page, and removes its text from the page to save memory.
       function take(id) {
         const script = document.getElementById(id);
         const content = JSON.parse(script.textContent);
@@ -35,7 +35,7 @@ enum PageScript {
 
       const entities = take("model").map((facts, position) => ({
         ...facts, position, sort: null, query: "", page: 0,
-        // Reading the rows of a large entity takes time, so wait until the rows are needed.
+        // Parse the rows only when they are needed, because parsing many rows takes time.
         get rows() { return this.parsed ??= take(`rows-${position}`); },
       }));
       const byName = new Map(entities.map(entity => [entity.name, entity]));
@@ -45,7 +45,7 @@ enum PageScript {
       // Characters that cannot be seen, or that change the direction of the text around them.
       // Joiners are excluded, because emoji and some scripts need them.
       const invisible = /(?![\n\t\u200C\u200D])[\p{C}\p{Zl}\p{Zp}]/gu;
-      // The pattern above is slow. Most strings match the following faster pattern.
+      // Most strings match this pattern, which is faster than the pattern above.
       const plain = /^[\n\t -~]*$/;
 
       // Returns nodes for a string, with codes in place of invisible characters.
@@ -89,7 +89,7 @@ enum PageScript {
         const entity = byName.get(id.slice(0, slash));
         if (!entity) return null;
         const number = Number(id.slice(slash + 1));
-        // The rows are sorted by number.
+        // Use a binary search, because the rows are sorted by number.
         let [low, high] = [0, entity.rows.length];
         while (low < high) {
           const middle = (low + high) >> 1;
@@ -123,7 +123,7 @@ enum PageScript {
 
       // MARK: Cells
 
-      // Returns the text of a value, for searching.
+      // Returns the text by which a value can be found.
       function text(value, kind) {
         if (value === null) return "nil";
         if (kind === "date") return dateText(value);
@@ -197,7 +197,7 @@ enum PageScript {
         }
         if (kind === "text" || kind === "data") return (value.text ?? value).toLowerCase();
         if (typeof value === "number") return value;
-        // Numbers that JavaScript would round are encoded as strings.
+        // Parse a large integer, which is encoded as a string, without rounding it.
         if (kind !== "decimal" && /^-?\d+$/.test(value)) return BigInt(value);
         const number = Number(value.replace("inf", "Infinity"));
         return Number.isNaN(number) ? null : number;
@@ -371,8 +371,8 @@ enum PageScript {
         }
         addEventListener("hashchange", follow);
         document.addEventListener("click", event => {
-          // No `hashchange` event occurs if a link refers to the object that is already in the
-          // address.
+          // Follow a link to the object that is already in the address here, because such a link
+          // causes no `hashchange` event.
           const anchor = event.target.closest("a");
           if (anchor?.hash && anchor.hash === location.hash) follow();
         });

@@ -238,8 +238,8 @@ enum Command: String, CaseIterable {
       [
         "Reads FILE, or standard input if FILE is -. The input is a JSON array, a sequence of JSON "
           + "objects, or CSV with a header. Each element updates the object with the same unique "
-          + "value, or becomes a new object. If an element lacks a property, the object keeps its "
-          + "value for that property.",
+          + "value, or becomes a new object. If an element does not contain a property, the object "
+          + "keeps its value for that property.",
         "The import is one transaction: if an error occurs, nothing changes. The command does not "
           + "run the program's own code, such as its validation.",
       ]
@@ -317,8 +317,8 @@ enum Command: String, CaseIterable {
           + "creates it. Programs can read REPLICA at the same time, and see each generation as it "
           + "arrives.",
         "With --follow, the command adds new generations as their files arrive, until it is "
-          + "interrupted. It reports damaged or incomplete files, and reads them again later. "
-          + "heartwoodctl info shows the last error.",
+          + "interrupted. The command reports damaged or incomplete files, and reads them again "
+          + "later. heartwoodctl info shows the last error.",
       ]
     case .promote:
       [
@@ -327,8 +327,9 @@ enum Command: String, CaseIterable {
       ]
     case .salvage:
       [
-        "NEW must not exist. It appears when it is complete. The command does not change BROKEN. "
-          + "No process may have BROKEN open. Use this command only if there is no backup.",
+        "NEW must not exist. The new store appears when it is complete. The command does not "
+          + "change BROKEN. No process may have BROKEN open. Use this command only if there is no "
+          + "backup.",
         "Finds every intact page of the newest generation. The report lists the recovered "
           + "keyspaces and the missing ranges of keys or objects. References to lost objects "
           + "become nil, and indexes are rebuilt. The exit code is 1 if anything is missing.",

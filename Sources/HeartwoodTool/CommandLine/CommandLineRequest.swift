@@ -7,7 +7,7 @@ enum CommandLineRequest {
   case helpOn(Command)
   case run(Invocation)
 
-  /// Parses the arguments after the program's name.
+  /// Creates a request from the arguments that follow the program's name.
   init(_ arguments: [String]) throws(ToolFailure) {
     guard let word = arguments.first else {
       throw .usage("No command specified. Run 'heartwoodctl --help' to list the commands.")

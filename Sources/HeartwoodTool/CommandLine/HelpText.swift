@@ -58,7 +58,7 @@ enum HelpText {
     "  " + flag.usage.padded(to: column) + flag.summary
   }
 
-  /// Returns the text wrapped at 80 columns, with every line but the first indented.
+  /// Returns the text wrapped at 80 columns, with all lines except the first indented.
   private static func wrapped(_ text: String, indent: Int = 0) -> String {
     var lines: [String] = []
     var line = ""

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The input file of a command.
+/// Functions that open the input file of a command.
 enum InputFile {
   /// Opens a file, or returns standard input for `-`.
   static func handle(_ path: String) throws -> FileHandle {

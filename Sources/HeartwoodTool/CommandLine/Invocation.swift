@@ -6,7 +6,7 @@ struct Invocation {
   let command: Command
   private var operands: [Operand: String] = [:]
   private var values: [Flag: String] = [:]
-  /// The assignments, in order.
+  /// The assignments to properties, in the order of the command line.
   private(set) var assignments: [String] = []
   private(set) var from: Key?
   private(set) var limit: Int?
@@ -14,7 +14,7 @@ struct Invocation {
   /// The generation pinned by a shell, which is used unless the options select another one.
   var pinnedGeneration: Generation?
 
-  /// Parses the arguments of a command.
+  /// Creates an invocation from a command's arguments.
   ///
   /// `--flag value` and `--flag=value` are equivalent. Arguments after `--` are never flags.
   init(_ command: Command, _ arguments: ArraySlice<String>) throws(ToolFailure) {

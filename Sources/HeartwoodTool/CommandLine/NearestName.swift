@@ -1,4 +1,4 @@
-/// Suggested corrections for mistyped names.
+/// Functions that suggest corrections for mistyped names.
 enum NearestName {
   /// Returns the candidate that differs from the mistyped name in the fewest letters, or `nil` if
   /// all candidates differ too much.

@@ -1,7 +1,7 @@
 /// An operand of a command.
 enum Operand: String {
   case path = "PATH"
-  /// The path of a copy.
+  /// The path at which to create a copy.
   case copy = "TARGET"
   /// The directory of a damaged store.
   case broken = "BROKEN"

@@ -10,7 +10,7 @@ struct CellText {
   let isNumber: Bool
   let isNull: Bool
 
-  /// The number of bytes after which a value is cut off.
+  /// The maximum length, in bytes, of a value before it is truncated.
   private static let byteLimit = 4096
 
   init(_ value: ObjectValue) {
@@ -35,7 +35,7 @@ struct CellText {
     }
   }
 
-  /// Returns the text, cut off with an ellipsis if it is wider than the given number of columns.
+  /// Returns the text, truncated with an ellipsis if it is wider than the given number of columns.
   func fitted(to width: Int) -> String { DisplayWidth.fitted(text, to: width) }
 }
 
@@ -49,7 +49,7 @@ struct AlignedRows {
   /// The maximum width of a column.
   private static let maxWidth = 60
 
-  /// Determines the column widths from the first rows of the table.
+  /// Creates columns whose widths are determined by the first rows of the table.
   init(_ names: [String], _ rows: [[CellText]], _ output: Output) {
     self.names = names.map(QuotedText.escaped)
     self.output = output

@@ -67,7 +67,7 @@ enum TextFormat: String {
   init(_ invocation: Invocation) throws(ToolFailure) {
     let word = invocation[.format] ?? Self.jsonLines.rawValue
     guard let format = TextFormat(rawValue: word) else {
-      throw .usage("There is no format \(word). Use --format jsonl or --format csv.")
+      throw .usage("There is no format named \(word). Use --format jsonl or --format csv.")
     }
     self = format
   }

@@ -76,7 +76,7 @@ enum HistoryCommand {
     return try transactions(after: first).suffix(limit)
   }
 
-  /// Returns the transaction number given on the command line.
+  /// Parses a transaction number that is given on the command line.
   static func number(_ text: String) throws(ToolFailure) -> Int64 {
     if let number = Int64(text), number >= 0 { return number }
     throw .usage(

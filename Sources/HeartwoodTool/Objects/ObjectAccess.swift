@@ -1,7 +1,7 @@
 import Heartwood
 import HeartwoodEngine
 
-/// Functions that give the commands access to the objects in stores.
+/// Functions by which the commands access the objects in a store.
 enum ObjectAccess {
   /// Opens a store for reading, and calls `body` with the objects of the generation selected on the
   /// command line.

@@ -8,6 +8,8 @@ struct SQLiteExport {
   private let plan: SQLiteExportPlan
   private let progress: (Int) -> Void
 
+  /// Creates an export of the objects of one generation.
+  ///
   /// - Parameter progress: A closure that is called with the number of rows written so far.
   init(_ objects: StoredObjects, progress: @escaping (Int) -> Void) {
     self.objects = objects

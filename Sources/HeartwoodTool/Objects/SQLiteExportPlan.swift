@@ -168,7 +168,7 @@ struct SQLiteExportPlan {
 private struct SQLiteExportNames {
   private var used: Set<String> = []
 
-  /// Returns the name, followed by a number if the name is already in use.
+  /// Adds a name, and returns it with a number appended if the name is already in use.
   mutating func add(_ name: String) -> String {
     let base = name.lowercased().hasPrefix("sqlite_") ? "_" + name : name
     var result = base
@@ -195,7 +195,7 @@ extension StorageType {
     switch self {
     case .bool: .declared("BOOLEAN")
     case .int8, .int16, .int32, .int64, .uint8, .uint16, .uint32, .reference: .integer
-    // Declare no type, because a number that is too large for an SQLite integer is stored as text.
+    // Declare no type, because a number that is too large for a SQLite integer is stored as text.
     case .uint64: .any
     case .float, .double: .real
     case .date, .uuid, .string, .decimal, .json: .text

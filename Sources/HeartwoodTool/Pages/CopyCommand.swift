@@ -37,8 +37,8 @@ enum CopyCommand {
     }
   }
 
-  /// Resolves symbolic links, and returns whether `path` is inside the existing directory
-  /// `directory`.
+  /// Returns whether `path` is inside the existing directory `directory` after symbolic links have
+  /// been resolved.
   ///
   /// `path` itself need not exist.
   static func isDirectory(_ path: String, within directory: String) -> Bool {

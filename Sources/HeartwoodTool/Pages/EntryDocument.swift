@@ -35,7 +35,7 @@ final class EntryDocument {
 
   /// A component of a key.
   ///
-  /// Components of types that JSON lacks are encoded as objects with one member.
+  /// A component whose type does not exist in JSON is encoded as an object with one member.
   private struct Component: Encodable {
     let component: Key.Component
 

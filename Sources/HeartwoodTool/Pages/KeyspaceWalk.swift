@@ -1,6 +1,6 @@
 import HeartwoodEngine
 
-/// A walk through a keyspace in key order that reads only the displayed part of each value.
+/// An iteration over a keyspace, in key order, that reads only the displayed part of each value.
 struct KeyspaceWalk {
   private let keyspace: KeyspaceReader
   private let from: Key?

@@ -50,7 +50,7 @@ struct SalvageDocument: Encodable {
   let areCommitsLost: Bool
   let areNamesLost: Bool
   let keyspaces: [Keyspace]
-  /// The changes to objects, or `nil` if the store contains no objects.
+  /// The numbers of changes made to repair the objects, or `nil` if the store contains no objects.
   let objects: Objects?
   let notes: [String]
 

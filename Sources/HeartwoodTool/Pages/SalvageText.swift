@@ -1,6 +1,6 @@
 /// The report of the `salvage` command as text.
 enum SalvageText {
-  /// The maximum length of each keyspace's lists of missing ranges and damaged values.
+  /// The maximum number of missing ranges, and of damaged values, to list for each keyspace.
   private static let shownCount = 20
 
   static func write(_ document: SalvageDocument, _ output: Output) throws {

@@ -24,7 +24,7 @@ struct StoreFacts {
   /// The disk space occupied by the page file, in bytes, not counting holes.
   let fileAllocatedByteCount: Int
 
-  /// Collects the information from the store's files and from a snapshot of the newest generation.
+  /// Creates the information from the store's files and from a snapshot of the newest generation.
   init(of store: Store, _ snapshot: Snapshot) throws {
     let files = store.files
     identity = JSONText.digits(files.identity.high) + JSONText.digits(files.identity.low)

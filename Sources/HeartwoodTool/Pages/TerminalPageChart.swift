@@ -56,7 +56,7 @@ struct TerminalPageChart {
       ])
     }
     guard hasColors else { return table.text() }
-    // Add the colours after aligning the columns, because escape sequences have no width.
+    // Add the colours after aligning the columns, because escape sequences take up no columns.
     var lines = table.text().split(separator: "\n", omittingEmptySubsequences: false)
       .map(String.init)
     for (index, kind) in PageUsage.Kind.drawn.enumerated() where index + 2 < lines.count {

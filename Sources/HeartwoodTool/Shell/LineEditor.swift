@@ -14,7 +14,7 @@ final class LineEditor {
   private var typed: [Character] = []
   private var prompt = ""
 
-  /// Creates an editor.
+  /// Creates an editor with the given history.
   ///
   /// - Parameter completions: A closure that returns the possible completions of a line's last
   ///   word.
@@ -200,7 +200,7 @@ extension ArraySlice<Character> {
 private struct TerminalMode {
   private let settings: termios
 
-  /// Makes the terminal deliver each key immediately.
+  /// Puts the terminal into raw mode, in which the program receives each key immediately.
   ///
   /// - Returns: The terminal's previous settings, or `nil` if standard input is not a terminal.
   static func raw() -> TerminalMode? {

@@ -16,7 +16,7 @@ enum ShellCommand {
 /// A sequence of commands that run on one generation of a store.
 private final class Shell {
   private let store: Store
-  /// A snapshot of the generation read by the commands.
+  /// A snapshot of the generation that the commands read.
   private var snapshot: Snapshot
   private let invocation: Invocation
   private let output: Output

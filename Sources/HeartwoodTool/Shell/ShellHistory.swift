@@ -7,7 +7,7 @@ final class ShellHistory {
 
   private static let maxCount = 1000
 
-  /// Reads the user's history.
+  /// Creates a history that contains the lines of the user's earlier sessions.
   init() {
     let environment = ProcessInfo.processInfo.environment
     let state =

@@ -1,10 +1,10 @@
-/// The number of columns that text takes up on a terminal.
+/// Functions that measure text in terminal columns.
 enum DisplayWidth {
-  /// Returns the number of columns that a string occupies.
+  /// Returns the number of terminal columns that a string occupies.
   ///
   /// The string must not contain control characters.
   static func of(_ text: String) -> Int {
-    // Handle ASCII text separately, because it is by far the most common.
+    // Handle ASCII text separately, because it is by far the most common and is fast to measure.
     if text.utf8.allSatisfy({ $0 < 0x80 }) { return text.utf8.count }
     return text.reduce(0) { $0 + of($1) }
   }
@@ -35,7 +35,8 @@ enum DisplayWidth {
     }
   }
 
-  /// Returns the string, cut off with an ellipsis if it is wider than the given number of columns.
+  /// Returns the string, truncated with an ellipsis if it is wider than the given number of
+  /// columns.
   static func fitted(_ text: String, to width: Int) -> String {
     guard of(text) > width else { return text }
     var result = ""

@@ -1,4 +1,4 @@
-/// Parses durations.
+/// A parser for durations.
 enum DurationText {
   private static let units: KeyValuePairs<String, Int> = [
     "s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800,

@@ -6,8 +6,8 @@ enum HTMLText {
 
   /// Returns the text with markup characters escaped.
   ///
-  /// The method examines Unicode scalars, because a markup character and a combining mark form a
-  /// single `Character`.
+  /// The method examines Unicode scalars, because a markup character and a combining mark that
+  /// follows it form a single `Character`.
   static func escaped(_ text: String) -> String {
     var result = ""
     for scalar in text.unicodeScalars {

@@ -2,8 +2,8 @@
 enum MarkdownText {
   /// Returns the text of a cell, escaping characters that would end the cell or act as markup.
   static func cell(_ text: String) -> String {
-    // Process single scalars, because a markup character forms a single character with a combining
-    // scalar after it.
+    // Process single scalars, because a markup character and a combining mark that follows it form
+    // a single `Character`.
     var result = String.UnicodeScalarView()
     for scalar in QuotedText.escaped(text).unicodeScalars {
       if "|\\`*_<>[]".unicodeScalars.contains(scalar) { result.append("\\") }

@@ -113,8 +113,8 @@ final class Output {
         throw ClosedOutput()
       } else if errno != EINTR {
         throw ToolFailure.refused(
-          "The output could not be written (\(String(cString: strerror(errno)))). Redirect it to "
-            + "another file.")
+          "The output could not be written (\(String(cString: strerror(errno)))). Redirect the "
+            + "output to another file.")
       }
     }
   }

@@ -14,7 +14,7 @@ final class ReplacementFile {
     (self.path, self.handle) = (path, handle)
   }
 
-  /// Writes a file by calling `body`.
+  /// Creates or replaces a file with the text that `body` writes.
   ///
   /// If `body` or a write fails, no new file remains, and any older file is unchanged.
   ///
@@ -124,6 +124,6 @@ final class ReplacementFile {
   private static var systemError: String { String(cString: strerror(errno)) + "." }
 
   private static func failure(_ path: String, _ reason: String) -> ToolFailure {
-    .refused("\(path) could not be written: \(reason) Use another file.")
+    .refused("\(path) could not be written: \(reason) Write to a different file.")
   }
 }

@@ -1,4 +1,4 @@
-/// A value to show, possibly truncated.
+/// A value to be displayed, which may be truncated.
 struct ShownValue {
   /// The length of the complete value in bytes.
   let byteCount: Int

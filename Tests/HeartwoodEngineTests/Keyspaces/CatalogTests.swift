@@ -21,7 +21,7 @@ struct CatalogTests {
     var pages = try DamagedPages()
     let offset = isNext ? try pages.nextTreeOffset() : try pages.row("numbers").offset
     pages.change(1) { $0.store32(0, offset) }
-    #expect(try pages.findings().contains { $0.contains("A row in the catalog is corrupt") })
+    #expect(try pages.findings().contains { $0.contains("a row of its catalog is invalid") })
     let fixture = StoreFixture.inMemory()
     try fixture.write(pages.bytes, to: "pages")
     let store = try fixture.open()

@@ -78,7 +78,7 @@ struct RelatedImportTests {
     .evidence("IE-03"),
     arguments: [
       (#"{"code": "a", "readings": [null]}"#, "reference to a related object is null"),
-      (#"{"code": "a", "comments": [{"text": "x"}]}"#, "no value for a unique attribute"),
+      (#"{"code": "a", "comments": [{"text": "x"}]}"#, "no value for any unique attribute"),
       (#"{"code": "a", "comments": ["x"]}"#, "does not have exactly one unique attribute"),
     ])
   func `refuse related objects that cannot be identified`(text: String, reason: String) throws {

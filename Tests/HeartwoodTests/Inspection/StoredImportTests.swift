@@ -69,7 +69,7 @@ struct StoredImportTests {
 
   @Test func `name an entity and an attribute that identifies its objects`() throws {
     expect(.unknownEntity, "Nothing") { _ = try run(.json, "[]", of: "Nothing") }
-    expect(.unknownProperty, "no attribute that is unique") {
+    expect(.unknownProperty, "no attribute with its own unique constraint") {
       _ = try run(.json, "[]", of: "Drawer")
     }
   }

@@ -125,8 +125,9 @@ struct CompositeModelTests {
     .evidence("M-02"), .evidence("M-07"),
     arguments: [
       (BadClosure.self, "Unstorable.action"), (BadLazy.self, "lazy"),
-      (BadEmpty.self, "Empty is not a structure"),
-      (BadReference.self, "Reference is not a structure"), (BadNames.self, "title"),
+      (BadEmpty.self, "Empty cannot be used as a composite value"),
+      (BadReference.self, "Reference cannot be used as a composite value"),
+      (BadNames.self, "title"),
       (BadIndex.self, "stored property"), (BadComputed.self, "stored property"),
     ] as [(ManagedObject.Type, String)])
   func `must be a structure whose elements can be stored`(

@@ -111,7 +111,7 @@ struct ModelTests {
     #expect(try refusal(Twin.First.self, Twin.Second.self).contains("have the same name, Twin"))
     let indirect = try refusal(Indirect.self)
     #expect(indirect.contains("consists of Indirect.next, Indirect.number"))
-    #expect(indirect.contains("An Inverse rule of Indirect is invalid"))
+    #expect(indirect.contains("An Inverse declaration of Indirect is invalid"))
     #expect(try refusal(Aliased.self).contains("The inverse of Aliased.other is invalid"))
     #expect(try refusal(Unencodable.self).contains("Unencodable.value could not be encoded"))
   }

@@ -182,7 +182,7 @@ struct RevertTests {
     }
     try store.withContainer(Schema(Stamp.self)) { container in
       let start = try #require(try container.keptGeneration("start"))
-      expect(.unknownEntity, "classes that are not in the model") {
+      expect(.unknownEntity, "classes are missing from the schema") {
         _ = try container.revert(to: start)
       }
     }

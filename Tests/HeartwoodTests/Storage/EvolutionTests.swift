@@ -239,7 +239,7 @@ struct EvolutionTests {
     let store = EvolvingStore()
     try V1.fill(store)
     let refusal = try store.refusal(Schema(version: 2, Strict.Book.self))
-    #expect(refusal.kind == .incompatibleSchema && refusal.message.contains("for rank"))
+    #expect(refusal.kind == .incompatibleSchema && refusal.message.contains("on rank"))
     #expect(refusal.objectID != nil)
     try store.open(V1.schema) { context in
       for (number, book) in try context.all(V1.Book.self).enumerated() where book.rank == nil {

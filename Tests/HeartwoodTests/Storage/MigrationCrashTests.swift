@@ -34,7 +34,7 @@ struct MigrationCrashTests {
           }
           old += 1
         } catch let error as ObjectGraphError {
-          #expect(error.message.contains("newer program"), "seed \(seed), call \(call): \(error)")
+          #expect(error.message.contains("newer version"), "seed \(seed), call \(call): \(error)")
           new += 1
         }
         try EvolvingStore(left).open(Contacts.V3.schema, Contacts.stages) { context in
@@ -104,7 +104,7 @@ struct MigrationCrashTests {
       }
       return true
     } catch let error as ObjectGraphError {
-      #expect(error.message.contains("newer program"), "\(label): \(error)")
+      #expect(error.message.contains("newer version"), "\(label): \(error)")
       return false
     }
   }

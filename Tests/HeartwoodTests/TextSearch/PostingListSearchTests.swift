@@ -74,7 +74,7 @@ struct PostingListSearchTests {
     let ranges = try fault.highlights(of: query, in: \Essay.title)
     #expect(ranges.map { String(fault.title[$0]) } == ["Notes", "rain"])
     #expect(try fault.highlights(of: query, in: \Essay.body) == [])
-    expect(.foreignObject, "no context") {
+    expect(.foreignObject, "does not belong to a context") {
       _ = try Essay().highlights(of: query, in: \Essay.title)
     }
   }

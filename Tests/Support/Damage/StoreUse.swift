@@ -28,9 +28,9 @@ package struct StoreUse {
     self.options = options
   }
 
-  /// Opens, verifies and reads the store. If `writes` is `true`, then writes, maintains and reopens
-  /// it.
+  /// Opens, verifies and reads the store.
   ///
+  /// - Parameter writes: Whether the store is then also written, maintained and reopened.
   /// - Throws: Any error other than `StorageError`, which no part of the engine may throw.
   package mutating func run(writes: Bool) throws {
     var isSound = false
