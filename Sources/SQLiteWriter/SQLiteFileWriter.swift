@@ -80,7 +80,7 @@ package final class SQLiteFileWriter {
     guard !select.utf8.contains(0) else {
       throw SQLiteWriterError(
         .invalidDefinition,
-        "The query of the view \(name.sqlQuoted) contains a NUL character. Remove the character.")
+        "The query of the view \(name.sqlQuoted) contains a NUL character. Remove it.")
     }
     var sql = "CREATE VIEW \(name.sqlQuoted)"
     if !columns.isEmpty { sql += " (\(columns.map(\.sqlQuoted).joined(separator: ", ")))" }
@@ -140,7 +140,7 @@ final class SQLiteFileState {
     throw SQLiteWriterError(
       .closed,
       "Nothing more can be written to the file \(path), because "
-        + (failure.map { "of an earlier error: \($0.message)" } ?? "the file is finished."))
+        + (failure.map { "of an earlier error: \($0.message)" } ?? "the file is already finished."))
   }
 }
 

@@ -105,7 +105,7 @@ final class SQLiteSystemFile {
       } else if step == 0 {
         throw SQLiteWriterError(
           .system(code: EIO),
-          "The file \(path) is shorter than expected. Write the file again.")
+          "The file \(path) is shorter than expected. It may have been truncated; create it again.")
       } else if code != EINTR {
         throw Self.failure("read", path, code)
       }

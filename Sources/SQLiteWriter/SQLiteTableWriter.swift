@@ -87,7 +87,7 @@ package final class SQLiteTableWriter {
   ) throws {
     try state.checkIsOpen()
     guard !isClosed else {
-      throw invalid(.closed, "is closed. Append rows only before you close the table")
+      throw invalid(.closed, "is already closed. Append all rows before you close the table")
     }
     row.removeAll()
     if implicitCount > 0 { row.appendRowidPlaceholder() }

@@ -136,7 +136,7 @@ struct ErrorTests {
     Self.expect(.invalidRow, "no rowids") { try keyed.append(rowid: 1, [.integer(1)]) }
     Self.expect(.invalidRow, "requires") { try keyed.append([.null]) }
     try table.close()
-    Self.expect(.closed, "is closed") { try table.append(good) }
+    Self.expect(.closed, "is already closed") { try table.append(good) }
     try writer.finish()
     guard SQLiteShell.isInstalled else { return }
     try scratch.expectSound()

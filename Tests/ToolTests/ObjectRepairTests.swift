@@ -162,7 +162,7 @@ struct ObjectRepairTests {
         try model.delete("declarations")
       }
     }
-    #expect(report.notes.contains { $0.contains("identity in object URIs is lost") })
+    #expect(report.notes.contains { $0.contains("the store uses in object URIs is lost") })
     #expect(report.notes.contains { $0.contains("entity declarations are lost") })
     #expect(try books(objects.fixture).count == 9)
   }

@@ -101,7 +101,7 @@ struct ReplicaCommandTests {
     #expect((json?["lastError"] as? String)?.contains("no backup directory") == true)
     try ToolRun("promote", replica).expectFine()
     try ToolRun("set", replica, "Team/1", "name=X", "--yes").expectFine()
-    try ToolRun("replica", backup, replica).expectComplaint("can never follow", exitCode: 1)
+    try ToolRun("replica", backup, replica).expectComplaint("can no longer follow", exitCode: 1)
     try ToolRun("verify", replica).expectFine()
     #expect(try ToolRun("query", replica, "Team", "--count").output == "6\n")
   }

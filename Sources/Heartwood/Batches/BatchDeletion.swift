@@ -43,9 +43,9 @@ extension BatchDeleteRequest: ExecutableBatch {
       else {
         throw ObjectGraphError(
           .unknownEntity,
-          "All IDs in a batch deletion must identify objects of the same entity: \(entity.name) or "
-            + "one of its subentities. Use a separate request for each entity, and pass the "
-            + "entity's class to the request.",
+          "All objects in a batch deletion must belong to the same entity, which must be "
+            + "\(entity.name) or one of its subentities. For each entity, create a separate "
+            + "request with the entity's class.",
           objectID: id)
       }
       return number

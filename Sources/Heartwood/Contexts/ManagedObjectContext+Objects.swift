@@ -13,7 +13,7 @@ extension ManagedObjectContext {
     guard isOwn(id), let object = object(id.number) as? M else {
       fatalError(
         "\(id) does not identify an object of class \(M.self) in this container. Pass the object's "
-          + "class, and use a context of the container that the ID comes from.")
+          + "actual class, and use a context from the container that the ID belongs to.")
     }
     return object
   }

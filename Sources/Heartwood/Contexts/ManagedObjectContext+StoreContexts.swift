@@ -107,8 +107,8 @@ extension ManagedObjectContext {
     throw ObjectGraphError(
       .multipleStores,
       "A save can write to only one store, but several stores have changes: "
-        + "\(names.joined(separator: ", ")). After you change objects in one store, save before "
-        + "you change objects in another.")
+        + "\(names.joined(separator: ", ")). Save the changes to one store before you change "
+        + "objects in another.")
   }
 
   /// The changed objects of all store contexts.

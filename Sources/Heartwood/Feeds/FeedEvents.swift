@@ -111,8 +111,8 @@ struct FeedEvents {
     throw FeedFailure(
       .historyExpired, element.source,
       "The source was restored to an earlier state: transaction \(element.transaction) in the feed "
-        + "is newer than transaction \(known.transaction), which has already been applied, but "
-        + "does not have a higher number. Start a new feed that begins with the existing objects, "
-        + "and use a different consumer.")
+        + "is newer than the last applied transaction (\(known.transaction)), but its number is "
+        + "not higher. Start a new feed that begins with the existing objects, and use a different "
+        + "consumer.")
   }
 }

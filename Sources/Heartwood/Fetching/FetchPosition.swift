@@ -21,8 +21,8 @@ extension FetchRequest {
     guard let context = object.storeContext else {
       throw ObjectGraphError(
         .foreignObject,
-        "A page cannot begin after an object that does not belong to a context. If you are "
-          + "deleting the object, call `after` before you save the deletion."
+        "Cannot fetch the page after this object, because the object does not belong to a context. "
+          + "If you are deleting the object, call `after` before you save the deletion."
       )
     }
     let model = context.model
@@ -43,8 +43,9 @@ extension FetchRequest {
     guard !object.isFault, !object.isInaccessible else {
       throw ObjectGraphError(
         .missingObject,
-        "A page cannot begin after an object that has no row. Call `after` with an object whose "
-          + "values are loaded, or fetch the first page again.", objectID: object.objectID)
+        "Cannot fetch the page after this object, because the object has no row in the store. Call "
+          + "`after` with an object whose values are loaded, or fetch the first page again.",
+        objectID: object.objectID)
     }
     let scope = QueryScope(model, nil, variableCount: 1) { context.object($0) }
     var result = self

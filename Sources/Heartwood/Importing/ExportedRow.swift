@@ -92,8 +92,8 @@ extension ExportedColumns.Column {
   fileprivate func missingValue(of target: ManagedObjectID) -> ObjectGraphError {
     ObjectGraphError(
       .validation,
-      "A CSV field cannot represent the reference \(property.name) to \(target.shortText), because "
-        + "\(target.shortText) has no value for \(attribute.name). Set the value, or export JSON "
+      "The reference \(property.name) cannot be written to a CSV field, because its target, "
+        + "\(target.shortText), has no value for \(attribute.name). Set the value, or export JSON "
         + "lines, which omit the reference.",
       property: attribute.name, objectID: target)
   }

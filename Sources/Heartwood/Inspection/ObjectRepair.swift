@@ -169,7 +169,8 @@ package final class ObjectRepair {
         .put(StoredState.identityKey, Array(UUID().uuidString.utf8))
     }
     report.notes.append(
-      "The store's identity in object URIs is lost, so existing URIs are no longer valid.")
+      "The identifier that the store uses in object URIs is lost, so existing URIs are no longer "
+        + "valid.")
   }
 
   private static func declarations(in store: Store) throws -> StoredDeclarations? {

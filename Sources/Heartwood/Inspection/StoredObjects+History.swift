@@ -72,7 +72,7 @@ extension StoredObjects {
         .incompatibleSchema,
         "The store's model changed between \(snapshot.generation) and "
           + "\(other.snapshot.generation), so the objects of these generations cannot be compared. "
-          + "Compare exports instead.")
+          + "Export both generations and compare the exports.")
     }
     return try container.changes(
       from: QueryGenerationToken(generation: snapshot.token),

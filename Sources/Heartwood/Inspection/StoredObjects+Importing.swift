@@ -112,7 +112,7 @@ extension StoredObjects {
       .unknownProperty,
       names.isEmpty
         ? "\(entity.name) has no attribute with its own unique constraint, so elements cannot be "
-          + "matched with objects. Declare a unique constraint on one attribute."
+          + "matched with existing objects. Declare a unique constraint on one attribute."
         : "\(name ?? "") is not an attribute of \(entity.name), or does not have its own unique "
           + "constraint. Use one of: \(names).")
   }

@@ -104,8 +104,8 @@ extension ManagedObjectContext {
     throw ObjectGraphError(
       .unsavedRelationships,
       "\(entity.name).\(property.name) has unsaved changes, which this refresh would discard. Save "
-        + "or revert these changes first. To discard them, pass force: true, and refresh the "
-        + "related objects in the same way.",
+        + "or revert them first. To discard them, refresh this object and its related objects with "
+        + "force: true.",
       objectID: ManagedObjectID(object.number, model.space))
   }
 

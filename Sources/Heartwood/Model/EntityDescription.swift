@@ -202,7 +202,7 @@ extension IndexDescription {
       .constraintConflict,
       "Another \(entity.name) has the same \(names). Change or delete one of the two objects"
         + (isMergeable
-          ? ", or set a mergePolicy that merges the new object into the existing object." : "."),
+          ? ", or set a mergePolicy that merges the new object into the existing one." : "."),
       objectID: objects.first)
     let sources = slots.map { slot in
       let derived = entity.derived.first { $0.slot == slot }

@@ -102,8 +102,8 @@ final class PredicateTranslation {
     guard let known = variables[key] else {
       throw ObjectGraphError(
         .unsupportedPredicate,
-        "A predicate uses a variable that the predicate does not declare. Use only the parameters "
-          + "of the predicate's closures.")
+        "A predicate uses a variable that it does not declare. Use only the parameters of the "
+          + "predicate's closures.")
     }
     return known
   }

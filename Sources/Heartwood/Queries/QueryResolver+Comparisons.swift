@@ -186,7 +186,8 @@ extension QueryResolver {
     else {
       throw Self.unsupported(
         "The predicate applies an arithmetic operator to \(first.phrase) and \(second.phrase), but "
-          + "the operator does not support these types. Use numbers of supported types.")
+          + "the operator does not support these types. Use integers or floating-point numbers "
+          + "instead.")
     }
     let isInteger = if case .integer = type, operation != .power { true } else { false }
     let (left, right) = (try value(first, as: type), try value(second, as: type))

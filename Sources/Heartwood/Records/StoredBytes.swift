@@ -28,7 +28,7 @@ extension RawSpan {
     guard byteCount >= 8 else {
       throw StorageError(
         .corrupt,
-        "The store is corrupt: a key that should end with a number of 8 bytes is only \(byteCount) "
+        "The store is corrupt: a key that should end with an 8-byte number is only \(byteCount) "
           + "bytes long. Restore a backup.")
     }
     let offset = byteCount - 8

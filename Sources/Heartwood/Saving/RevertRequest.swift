@@ -23,7 +23,7 @@ struct RevertRequest {
       throw ObjectGraphError(
         .unknownEntity,
         "Objects have changed since the given generation, but their classes are missing from the "
-          + "schema. Add these classes to the schema, open the store again, and then try again.")
+          + "schema. Add these classes to the schema, reopen the store, and try again.")
     }
     self.model = model
     self.difference = difference

@@ -114,8 +114,8 @@ final class EntityStorage: Sendable {
     else {
       throw StorageError(
         .corrupt,
-        "The store is corrupt: a record layout in its model does not match the layout's entity. "
-          + "Restore a backup.")
+        "The store is corrupt: a record layout in the model does not match its entity. Restore a "
+          + "backup.")
     }
     self.layouts = layouts
     variableColumns = entity.columns.filter { $0.fieldStorageType?.byteCount == 0 }

@@ -25,8 +25,8 @@ extension HistoryPosition {
     guard sequence >= bounds.deleted else {
       throw ObjectGraphError(
         .historyExpired,
-        "Transactions after the token have been deleted from the history. Fetch everything again, "
-          + "and continue from the newest token.")
+        "Some transactions that follow the token have been deleted from the history. Fetch "
+          + "everything again, and continue from the newest token.")
     }
     try requireCommon(bounds, in: keyspace)
   }

@@ -95,7 +95,7 @@ final class StoreModel: Sendable {
       count > changeCount
         ? "The store's model was changed after this container was opened. Open the container again."
         : "This generation was written before the store's model was changed. Only containers that "
-          + "were opened before the change can read this generation. Read a newer generation.")
+          + "were opened before the change can read it. Read a newer generation.")
   }
 
   /// Returns the storage of an entity.

@@ -32,7 +32,8 @@ struct StoredState {
   private static var damage: StorageError {
     StorageError(
       .corrupt,
-      "The store is corrupt: its identity in object URIs is invalid. Restore a backup.")
+      "The store is corrupt: the identifier that it uses in object URIs is invalid. Restore a "
+        + "backup.")
   }
 
   /// Returns the schema, together with the keyspaces and record layouts of its entities in this

@@ -60,8 +60,9 @@ extension AttributeValue {
   static func unknown(_ value: StoredValue) -> StorageError {
     StorageError(
       .incompatibleFormat,
-      "The stored value \(value.text ?? "nil") is not a value of \(Self.self) in this version of "
-        + "the program. Read the object with a version of the program that declares this value.")
+      "The stored value \(value.text ?? "nil") is not a valid value of \(Self.self) in this "
+        + "version of the program. Read the object with a version of the program that declares "
+        + "this value.")
   }
 
   /// Creates a value from its stored representation, or returns `nil` if this version of the type

@@ -57,7 +57,7 @@ package struct BackupFile {
       page >= least, page < header.point.pageCount, frame > header.base?.frame ?? 0,
       frame <= header.point.frame
     else {
-      throw BackupHeader.damaged("the contents of a page do not match the hash of the page", name)
+      throw BackupHeader.damaged("the contents of a page do not match its hash", name)
     }
     return page
   }

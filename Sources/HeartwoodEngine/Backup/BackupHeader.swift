@@ -121,7 +121,7 @@ package struct BackupHeader: Hashable, Sendable {
         "its length does not match its page count (\(header.imageCount))", name)
     }
     guard header.name.text == name else {
-      throw damaged("it has the contents of another backup file, \(header.name.text)", name)
+      throw damaged("its header belongs to another backup file, \(header.name.text)", name)
     }
     return header
   }

@@ -48,8 +48,9 @@ public final class Replica: Sendable {
     else {
       throw StorageError(
         .invalidArgument,
-        "The store at this path is not a replica. A promoted replica can never follow a backup "
-          + "again. To create a new replica, specify the path of a new directory.", file: path)
+        "The store at this path is not a replica. If it is a promoted replica, it can no longer "
+          + "follow a backup. To create a new replica, specify the path of a new directory.",
+        file: path)
     }
     let following = StoreLocks(file: file)
     guard try following.tryLock(.exclusive, byte: LockByte.following) else {

@@ -46,8 +46,8 @@ struct ReplicaStep {
     else {
       throw StorageError(
         .foreignStore,
-        "The backup file does not continue from the replica's state. If the source was restored to "
-          + "an earlier state, create a new replica.", file: header.name.text)
+        "The backup file does not continue the replica's history. If the source was restored to an "
+          + "earlier state, create a new replica.", file: header.name.text)
     }
     let first = geometry.segment(of: geometry.next(after: files.counters.checkpointed))
     guard geometry.segment(of: header.point.frame) - first <= Limits.maxSegmentSpan else {

@@ -26,8 +26,8 @@ extension FileSystem {
     guard isSeen else {
       throw StorageError(
         .unsupportedFileSystem,
-        "File locks do not work on this file system: a lock that was set through one descriptor is "
-          + "not visible through another. Keep the store on a local disk.", file: file.path)
+        "File locks do not work on this file system: a lock set through one file descriptor is not "
+          + "visible through another. Keep the store on a local disk.", file: file.path)
     }
   }
 }

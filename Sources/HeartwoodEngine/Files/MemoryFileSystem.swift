@@ -323,7 +323,7 @@ private final class MemoryFile: File {
     guard let memory = content.shared(byteCount) else {
       throw StorageError(
         .io,
-        "Cannot map the file, because the file is shorter than the mapping. Open the store again.",
+        "Cannot map the file, because it is shorter than the mapping. Open the store again.",
         file: path)
     }
     // Let the mapping retain the memory, because a mapping may outlive the last reference to the

@@ -72,8 +72,8 @@ package final class Suspensions: @unchecked Sendable {
   static let busy = StorageError(
     .busy,
     "The store could not be suspended or resumed, because another call or a maintenance run took "
-      + "longer than `busyTimeout`. Wait until that call or run has ended, and then try again.")
+      + "longer than `busyTimeout`. Wait until it has finished, and then try again.")
 
   static let suspended = StorageError(
-    .suspended, "The store is suspended. Call `resume()` before you use the store again.")
+    .suspended, "The store is suspended. Call `resume()` before you use it again.")
 }

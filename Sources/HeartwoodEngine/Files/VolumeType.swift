@@ -30,9 +30,8 @@ package enum VolumeType: Hashable, Sendable {
     guard let name = unsupportedName else { return }
     throw StorageError(
       .unsupportedFileSystem,
-      "The directory is on a file system of type \(name), which is a network file system or is "
-        + "implemented in user space. Locks, mappings and syncs are unreliable on this file "
-        + "system. Keep the store on a local disk.", file: path)
+      "The directory is on a network or user-space file system (\(name)), where locks, memory "
+        + "mappings and syncs are unreliable. Keep the store on a local disk.", file: path)
   }
 
   /// The magic numbers of unsupported file systems, as reported by `statfs`.

@@ -125,6 +125,6 @@ extension StorageError {
 
   /// Returns the error for a call on a closed store.
   static func closed(_ directory: String? = nil) -> StorageError {
-    StorageError(.closed, "The store has been closed. Open the store again.", file: directory)
+    StorageError(.closed, "The store has been closed. Open it again.", file: directory)
   }
 }

@@ -176,7 +176,7 @@ extension KeyDecoder {
     // Reject a terminator at the end of the key. Without this check, the same key would have two
     // valid encodings.
     guard zero + 1 != bytes.count else {
-      throw malformed("ends with a terminator, although no component follows")
+      throw malformed("has a terminator, although it is the last component")
     }
     offset = min(zero + 1, bytes.count)
     return (bytes.slice(start, zero - start), isEscaped)
@@ -216,7 +216,7 @@ extension KeyDecoder {
     StorageError(
       .invalidArgument,
       "\(ordinal(componentCount)) is the number \(number), which \(asked) cannot represent. "
-        + "Request a type that can represent the number.")
+        + "Request a type that can represent it.")
   }
 
   private func malformed(_ complaint: String) -> StorageError {

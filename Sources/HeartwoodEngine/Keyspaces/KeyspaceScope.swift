@@ -22,7 +22,7 @@ package class KeyspaceScope {
         + "been rolled back. Get the keyspace from the transaction again.")
     precondition(
       !isLoading,
-      "A keyspace was used while it was being loaded. Use the keyspace after the bulk load has "
+      "A keyspace was used while it was being bulk-loaded. Use it only after the bulk load has "
         + "returned.")
   }
 }

@@ -60,9 +60,9 @@ package final class LogFiles: Sendable {
     for number in try existing() where number >= first {
       guard number - first <= Limits.maxSegmentSpan else {
         throw .corrupt(
-          "The number of this log segment is far higher than the numbers of the store's other "
-            + "segments. If the file does not belong to the store, move the file elsewhere. "
-            + "Otherwise, restore a backup.",
+          "The number of this log segment is far higher than those of the store's other segments. "
+            + "If the file does not belong to the store, move it elsewhere. Otherwise, restore a "
+            + "backup.",
           file: geometry.segmentName(number))
       }
       guard number <= last else { continue }

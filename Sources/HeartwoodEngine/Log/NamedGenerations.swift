@@ -30,7 +30,7 @@ package struct NamedGenerations: Hashable, Sendable {
   /// The `kept` file, whose magic number is "HEARTKPT".
   package static let file = AtomicFile(
     "kept", magic: 0x5450_4B54_5241_4548,
-    advice: "Restore a backup, or remove the file, which releases all named generations.")
+    advice: "Restore a backup, or remove the file. Removing it releases all named generations.")
 
   package init() {}
 

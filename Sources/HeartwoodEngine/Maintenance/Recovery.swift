@@ -135,8 +135,8 @@ package struct Recovery {
     guard durableWatermark < stop else {
       throw .corrupt(
         "The log is corrupt: frame \(stop) is missing or invalid, although all frames up to frame "
-          + "\(durableWatermark) had been synced. Restore a backup. If you want to examine the "
-          + "damage later, copy the damaged files first.",
+          + "\(durableWatermark) had been synced. Restore a backup. To examine the damage later, "
+          + "copy the damaged files first.",
         file: geometry.segmentName(geometry.segment(of: stop)))
     }
   }

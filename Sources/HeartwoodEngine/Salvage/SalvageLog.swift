@@ -225,8 +225,8 @@ struct SalvageLog {
     guard watermark >= stop else { return }
     hasLostCommits = true
     notes.append(
-      "The log is damaged at frame \(stop). The commits after generation \(point.frame) are lost, "
-        + "at least those up to frame \(watermark).")
+      "The log is damaged at frame \(stop). At least the commits after generation \(point.frame), "
+        + "up to frame \(watermark), are lost.")
   }
 
   /// For each intact group header from `first` on, calls `body` with the header and its digest.

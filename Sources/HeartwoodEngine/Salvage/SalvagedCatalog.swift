@@ -102,7 +102,8 @@ struct SalvagedCatalog {
     }
     notes.append(
       lost.isEmpty
-        ? "Some rows of the catalog are lost, but no keyspace without a name was found."
+        ? "Some rows of the catalog are lost, but all keyspaces that were found still have their "
+          + "names."
         : "Some rows of the catalog and the names of some keyspaces (\(lost.count)) are lost.")
   }
 }

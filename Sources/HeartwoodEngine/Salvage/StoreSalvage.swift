@@ -75,9 +75,8 @@ package struct StoreSalvage {
     }
     if files.unreadable.count > 0 {
       report.notes.append(
-        "Some blocks of the files could not be read (block count: \(files.unreadable.count)). If "
-          + "the disk is failing, copy the disk with a data recovery tool, and then salvage the "
-          + "copy.")
+        "Some blocks of the files could not be read (number of blocks: \(files.unreadable.count)). "
+          + "If the disk is failing, copy it with a data recovery tool, and then salvage the copy.")
     }
     return report
   }

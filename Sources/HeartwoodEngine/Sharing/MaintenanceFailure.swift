@@ -36,7 +36,7 @@ package struct MaintenanceFailure: Hashable, Sendable {
   package var error: StorageError {
     StorageError(
       kind,
-      "The last checkpoint failed in this process or in another process. The log grows until a "
+      "The last checkpoint failed in this process or another one. The log keeps growing until a "
         + "checkpoint succeeds. To see the error, call `checkpoint()`.",
       errno: errno)
   }

@@ -44,7 +44,7 @@ package final class OpenedFiles: @unchecked Sendable {
     throw StorageError(
       .foreignStore,
       "One of the store's files was deleted or replaced while the store was open. Nothing was "
-        + "written, and this process still reads the old files. Close the store, then open the "
-        + "store that is now at the path, or restore a backup.", file: path)
+        + "written, and this process still reads the old files. Close the store. Then open the "
+        + "store that is now at this path, or restore a backup.", file: path)
   }
 }

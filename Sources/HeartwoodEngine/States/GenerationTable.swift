@@ -268,8 +268,8 @@ package final class GenerationTable: @unchecked Sendable {
     StorageError(
       .generationExpired,
       "Generation \(generation) is no longer readable, or was never committed in this store. Use "
-        + "another generation. To keep a generation readable, hold a snapshot of the generation, "
-        + "or give the generation a name.")
+        + "another generation. To keep a generation readable, hold a snapshot of it or give it a "
+        + "name.")
   }
 
   /// Releases one reference to a generation.

@@ -41,8 +41,8 @@ extension StoreFiles {
       if let start, start.serial != mapNow { continue }
       throw StorageError(
         .generationExpired,
-        "Generation \(generation) was never committed in this store. Use a generation that a "
-          + "commit in this store returned.")
+        "Generation \(generation) was never committed in this store. Use a generation returned by "
+          + "a commit in this store.")
     }
   }
 

@@ -45,8 +45,8 @@ struct ClosedStore {
   private static func isOpen(_ path: String) -> StorageError {
     StorageError(
       .busy,
-      "The store is still open. Before you try again, close the store in all processes, and "
-        + "release its containers, contexts and snapshots.", file: path)
+      "The store is still open. Close it in all processes, and release its containers, contexts "
+        + "and snapshots. Then try again.", file: path)
   }
 
   /// Durably renames the directory.

@@ -40,8 +40,8 @@ extension OpenSequence {
     guard isTaken else { return }
     throw StorageError(
       .busy,
-      "Another process has the store open. This system provides no boot identity, so a store that "
-        + "is open for writing cannot be open in any other process. Close the store in the other "
+      "Another process has the store open. Because this system provides no boot identity, "
+        + "processes cannot share a store that is open for writing. Close the store in the other "
         + "process first.", file: path)
   }
 

@@ -125,9 +125,9 @@ extension OpenSequence {
     let newest = max(counters.appended, counters.committed, counters.durable, counters.floor)
     guard newest <= point.frame, counters.checkpointed <= header.checkpointed.frame else {
       throw .corrupt(
-        "The store's files were replaced with older ones while no process had the store open. "
-          + "Since the machine started, a process has used a newer state of the store. Restore the "
-          + "newer files.",
+        "The store's files were replaced with older ones while no process had the store open. A "
+          + "newer state of the store has been used since the machine started. Restore the newer "
+          + "files.",
         file: path)
     }
     counters.store(point.frame, CountersLayout.appended)

@@ -50,7 +50,8 @@ extension Store {
     try requireWritable()
     precondition(
       !writerLock.isHeldByThisThread,
-      "A compaction was started inside a write. Start the compaction after the write has returned.")
+      "A compaction was started inside a write transaction. Start it after the transaction has "
+        + "ended.")
     var result = CompactionResult()
     result.pageCountBefore = statistics.pageCount
     result.fileByteCountBefore = Int(try files.pageFile.file.byteCount())

@@ -125,7 +125,8 @@ extension StoreCore {
   ) throws(StorageError) {
     precondition(
       !writerLock.isHeldByThisThread,
-      "A store was suspended inside a write. Suspend the store after the write has returned.")
+      "A store was suspended inside a write transaction. Suspend it after the transaction has "
+        + "ended.")
     guard !table.isSuspended else { return try body() }
     // Stop the maintenance thread first. Otherwise, the maintenance thread could wait for locks
     // held here while this thread waits for the maintenance thread to end.

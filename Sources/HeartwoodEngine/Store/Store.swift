@@ -214,7 +214,8 @@ public final class Store: Sendable {
     try requireWritable()
     precondition(
       !writerLock.isHeldByThisThread,
-      "A checkpoint was started inside a write. Start the checkpoint after the write has returned.")
+      "A checkpoint was started inside a write transaction. Start it after the transaction has "
+        + "ended.")
     try core.changes.enter()
     defer { core.changes.leave() }
     return try maintenance.run()
@@ -236,8 +237,8 @@ public final class Store: Sendable {
     try requireOpen()
     precondition(
       !writerLock.isHeldByThisThread,
-      "A verification was started inside a write. Start the verification after the write has "
-        + "returned.")
+      "A verification was started inside a write transaction. Start it after the transaction has "
+        + "ended.")
     let snapshot = try snapshot()
     defer { withExtendedLifetime(snapshot) {} }
     let report = try Verification(files: files, state: snapshot.state).run { try oldestSnapshot() }
@@ -286,7 +287,7 @@ public final class Store: Sendable {
     try files.origin.requireOwn(files.directory)
     precondition(
       !writerLock.isHeldByThisThread,
-      "A store was closed inside a write. Close the store after the write has returned.")
+      "A store was closed inside a write transaction. Close it after the transaction has ended.")
     try leave(withCheckpoint: true)
   }
 

@@ -83,8 +83,8 @@ public struct KeyspaceLoader: ~Copyable {
     guard !isEmpty || keyspace.row.count == 0 else {
       throw StorageError(
         .invalidArgument,
-        "Only an empty keyspace can be bulk-loaded, but this keyspace is not empty (number of "
-          + "keys: \(keyspace.row.count)). To add keys, use `append` or `put`.")
+        "Only an empty keyspace can be bulk-loaded, but this one already has keys (count: "
+          + "\(keyspace.row.count)). To add more, use `append` or `put`.")
     }
     let builder = try session.changing { () throws(StorageError) in
       isEmpty

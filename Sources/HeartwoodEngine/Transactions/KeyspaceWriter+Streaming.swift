@@ -31,8 +31,8 @@ extension KeyspaceWriter {
     guard byteCount >= 0 else {
       throw StorageError(
         .invalidArgument,
-        "The byte count of a value must not be negative, but it is \(byteCount). Pass the length "
-          + "of the value.")
+        "The byte count of a value is negative (\(byteCount)). Pass the length of the value in "
+          + "bytes.")
     }
     try Limits.requireValue(byteCount: byteCount)
     var value = try ValueWriter(

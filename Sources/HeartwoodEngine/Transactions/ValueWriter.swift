@@ -57,8 +57,8 @@ public struct ValueWriter: ~Copyable {
   private func requireSameSavepoint() {
     precondition(
       session.pages.savepoints.count == savepointCount,
-      "A value was begun in one savepoint and written in another. Begin the value and write all "
-        + "its bytes within the same savepoint.")
+      "A value was started in one savepoint and continued in another. Write the complete value "
+        + "within one savepoint.")
   }
 
   private mutating func append(_ chunk: Bytes) throws(StorageError) {

@@ -80,8 +80,7 @@ final class WriteSession {
     if let interruption { throw interruption }
     precondition(
       !keyspaces.values.contains { $0.isLoading },
-      "A savepoint was begun while a keyspace was being loaded. Begin the savepoint after the bulk "
-        + "load has returned.")
+      "A savepoint was started during a bulk load. Start it after the bulk load has returned.")
     let known = keyspaces
     let saved = known.values.map { ($0, $0.row, $0.hasNewCount, $0.isRemoved) }
     pages.beginSavepoint()

@@ -185,8 +185,8 @@ package struct LogWriter {
       // The commit may or may not exist, so do not mark the error as having changed nothing.
       throw StorageError(
         .io,
-        "A commit could neither be completed in the log nor be revoked, so the commit may or may "
-          + "not take effect. Close the store, and then open it again.",
+        "A commit could be neither completed in the log nor revoked, so it may or may not take "
+          + "effect. Close the store, and then open it again.",
         file: files.path(files.geometry.segment(of: base)))
     }
   }

@@ -87,7 +87,7 @@ final class Output {
     } catch is ClosedOutput {
       throw ToolFailure.refused(
         "The \(task) have stopped, because the program that was reading the output closed it. Run "
-          + "the command again. To continue without a reader, redirect the output to a file.")
+          + "the command again. If no program will read the output, redirect it to a file.")
     }
   }
 

@@ -103,7 +103,7 @@ struct ReplicaTests {
     _ = try reader.snapshot(at: before.token)
     _ = try write(2)
     try source.backup(to: "/backup")
-    expectError(.invalidArgument, "can never follow") { _ = try replica() }
+    expectError(.invalidArgument, "can no longer follow") { _ = try replica() }
     expectError(.invalidArgument) { try Replica.promote("/replica", options, disk) }
     // The promoted store has a different lineage, so it cannot add to the backup of its source.
     expectError(.foreignStore) { try promoted.backup(to: "/backup") }

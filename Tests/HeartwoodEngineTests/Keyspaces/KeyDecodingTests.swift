@@ -81,19 +81,19 @@ struct KeyDecodingTests {
     #expect(
       message(Key(300), as: Int8.self)
         == "The key's first component is the number 300, which Int8 cannot represent. "
-        + "Request a type that can represent the number.")
+        + "Request a type that can represent it.")
     #expect(
       message(Key(-1), as: UInt64.self)
         == "The key's first component is the number -1, which UInt64 cannot represent. "
-        + "Request a type that can represent the number.")
+        + "Request a type that can represent it.")
     #expect(
       message(Key(UInt64.max), as: Int.self)
         == "The key's first component is the number 18446744073709551615, which Int cannot "
-        + "represent. Request a type that can represent the number.")
+        + "represent. Request a type that can represent it.")
     #expect(
       message(Key(0.1), as: Float.self)
         == "The key's first component is the number 0.1, which Float cannot represent. "
-        + "Request a type that can represent the number.")
+        + "Request a type that can represent it.")
   }
 
   @Test func `missing and remaining components throw`() {
