@@ -38,7 +38,7 @@
     ///   - limit: The maximum number of objects, or `nil` for no limit.
     ///   - sectionedBy: The property whose values define the sections, or `nil` for no sections.
     ///   - id: A value that identifies the request, such as the text of a search field. When the
-    ///     value changes, the view fetches a new list. Otherwise, the view keeps its first request.
+    ///     value changes, the view fetches a new list. Until then, the view uses its first request.
     ///   - animation: The animation for changes to the list.
     public init(
       where predicate: Foundation.Predicate<M>? = nil, sort: [SortDescriptor<M>] = [],

@@ -13,7 +13,7 @@
     /// ```
     ///
     /// The method also turns on undo tracking in the context, and puts all changes that are made
-    /// during one event into one undo group. After ``rollback()`` and ``reset()``, call
+    /// during one event into one undo group. After calling ``rollback()`` or ``reset()``, call
     /// `removeAllActions(withTarget:)` on the undo manager.
     @MainActor
     public func registerUndo(with manager: UndoManager) {

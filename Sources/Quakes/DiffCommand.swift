@@ -80,8 +80,8 @@ private struct QuakeDifference: Encodable {
     self.to = to
     added = try quakes(changes.inserted, after).sorted { $0.time > $1.time }
     removed = try quakes(changes.deleted, before).sorted { $0.time > $1.time }
-    // Omit quakes that were rewritten with the same values. The changes list them as updated, but
-    // nothing about them differs.
+    // Omit quakes that were rewritten with the same values. They are listed as updated, but without
+    // any changed properties.
     let updated = changes.updated.filter { !$0.value.isEmpty }.keys
     changed = zip(try quakes(updated, before), try quakes(updated, after))
       .map { Change(before: $0, after: $1) }.sorted { $0.after.time > $1.after.time }

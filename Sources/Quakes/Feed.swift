@@ -20,7 +20,7 @@ struct Feed: Decodable, Sendable {
 
       /// The range of plausible magnitudes.
       private static let magnitudes = -20.0...20.0
-      /// The range of times, in milliseconds since 1970, whose years have four digits.
+      /// The range of times whose years have four digits, in milliseconds since 1970.
       private static let times = -62_135_596_800_000.0...253_402_300_799_999.0
 
       init(from decoder: any Decoder) throws {

@@ -4,8 +4,8 @@ import Heartwood
 /// The states that `quakes import` and `quakes undo` have kept.
 ///
 /// Each state is a named generation. The generation's name contains the state's origin and the time
-/// at which the state was kept. To make undo possible, an import also keeps the state before the
-/// import, unless it equals the last kept state.
+/// at which the state was kept. To make undo possible, an import also keeps the state that precedes
+/// it, unless that state equals the last kept state.
 struct Past {
   /// The kind of change that created a state.
   enum Origin: String, Encodable {
@@ -28,9 +28,9 @@ struct Past {
   /// An import that can be undone.
   struct Undoable {
     let imported: State
-    /// The state after the import and before any later change.
+    /// The newest kept state that equals the result of the import.
     ///
-    /// If a later import was undone, this is the state created by the undo.
+    /// If a later import was undone, this is the state that the undo created.
     let last: State
     /// The state before the import.
     ///
@@ -81,8 +81,8 @@ struct Past {
       case .other: path = [(state, state)]
       case .fileImport: path.append((state, state))
       case .undo:
-        // Remove the undone import, and put `state` in place of the state before it, because the
-        // undo created an equal state.
+        // Remove the undone import, and replace the state before that import with `state`, which is
+        // the equal state that the undo created.
         path = path.dropLast()
         let earlier = path.popLast()
         path.append((state, earlier?.imported ?? state))

@@ -13,7 +13,7 @@ final class Screen {
   private var original = termios()
   private var sources: [any DispatchSourceProtocol] = []
 
-  /// Creates a screen that occupies the alternate screen of the terminal and reports events.
+  /// Creates a screen that uses the terminal's alternate buffer, and starts to report events.
   ///
   /// ``close()`` restores the original screen.
   ///

@@ -66,8 +66,8 @@ struct WatchCommand: Command {
   @MainActor private func watch(_ container: PersistentContainer) async throws {
     let (events, happens) = AsyncStream.makeStream(of: Event.self)
     let written = container.remoteChanges
-    // Read the position before fetching the list. A transaction that is committed in between is
-    // then merged again, which is harmless.
+    // Read the position before fetching the list, so that no transaction is missed. A transaction
+    // that is committed in between is merged again, which is harmless.
     var position = try container.currentHistoryToken
     let view = container.viewContext
     try view.setQueryGenerationFrom(.current)

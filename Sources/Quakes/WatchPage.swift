@@ -40,7 +40,7 @@ import Heartwood
 
   // MARK: Piped output
 
-  /// Returns the text to print at the start: a title and the newest quakes, up to `limit`.
+  /// Returns the text to print at the start: a title and up to `limit` of the newest quakes.
   func firstLines(_ limit: Int) throws -> String {
     let count = controller.count
     let rows = (0..<min(limit, count)).map { row(controller.object(at: $0)) }
@@ -76,7 +76,7 @@ import Heartwood
     var time: Date?
   }
 
-  /// Returns the newest quakes, up to `limit`, as one line of JSON.
+  /// Returns up to `limit` of the newest quakes as one line of JSON.
   func firstJSON(_ limit: Int) throws -> String {
     let count = controller.count
     let quakes = (0..<min(limit, count)).map { ListedQuake(controller.object(at: $0)) }

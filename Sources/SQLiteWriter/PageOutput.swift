@@ -1,7 +1,7 @@
 /// The pages of a file that is being written, in page order.
 ///
-/// A page receives its number when it is complete, so the file can be written sequentially in large
-/// batches. Several b-trees may grow at the same time. Page 1 is written last.
+/// A page receives its number when it is complete. The file can therefore be written sequentially
+/// in large batches, even if several b-trees grow at the same time. Page 1 is written last.
 final class PageOutput {
   private let file: SQLiteSystemFile
   private var pending: [UInt8] = []

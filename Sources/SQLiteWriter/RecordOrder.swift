@@ -117,8 +117,8 @@ enum RecordOrder {
     var position = start
     let value = start + Int(bytes.varint(at: &position))
     let type = bytes.varint(at: &position)
-    // Skip the 7 complete bytes that the head contains. The head also contains 6 bits of the next
-    // byte.
+    // Skip only the 7 bytes that the head contains completely. Of the next byte, the head contains
+    // only 6 bits.
     let offset = 7 + 8 * index
     let rest = SQLiteSerialType.byteCount(of: type) - offset
     guard type >= 12, rest > 0 else { return nil }

@@ -100,7 +100,7 @@ struct RunMerge {
 /// A reader for the records of a run, in order.
 private struct RunReader {
   private let file: RunFile
-  /// The range of the run in the file that has not been read into the buffer yet.
+  /// The part of the run that has not been read yet, as a range of offsets in the file.
   private var rest: Range<Int>
   private(set) var buffer: [UInt8] = []
   /// The position of the current record in the buffer.

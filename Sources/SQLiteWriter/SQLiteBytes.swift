@@ -5,8 +5,8 @@
 extension [UInt8] {
   /// Appends a variable-length integer of 1 to 9 bytes.
   ///
-  /// The first eight bytes store 7 bits of the value each, most significant first. The top bit of
-  /// each of these bytes is set if another byte follows. A ninth byte stores 8 bits.
+  /// Each of the first eight bytes stores 7 bits of the value, beginning with the most significant
+  /// bits. The top bit of such a byte is set if another byte follows. A ninth byte stores 8 bits.
   @inline(__always)
   mutating func appendVarint(_ value: UInt64) {
     if value < 0x80 {

@@ -10,10 +10,9 @@ package struct SQLiteTable {
     /// The given columns, in this order, as in a join table.
     ///
     /// The table is declared `WITHOUT ROWID`, so its b-tree is sorted by the key itself. An
-    /// ordinary table would store each key twice, in its rows and in an automatic index. An
-    /// ordinary table would therefore be about twice as large, and a lookup would search two
-    /// b-trees. SQLite has supported `WITHOUT ROWID` since version 3.8.2 (2013). Key columns cannot
-    /// be null.
+    /// ordinary table would store each key twice, in its rows and in an automatic index. It would
+    /// therefore be about twice as large, and a lookup would search two b-trees. SQLite has
+    /// supported `WITHOUT ROWID` since version 3.8.2 (2013). Key columns cannot be null.
     case columns([String])
   }
 
@@ -52,8 +51,8 @@ package struct SQLiteColumn {
 
 /// The declared type of a column.
 ///
-/// The type decides which values the column stores. A row must contain only values that SQLite
-/// would store unchanged, because SQLite assumes that the values in a file are already converted:
+/// The affinity of the type decides which values the column accepts. The writer converts some of
+/// these values, because SQLite assumes that the values in a file are already converted:
 ///
 /// | affinity | values |
 /// | --- | --- |
@@ -110,7 +109,7 @@ package enum SQLiteAffinity {
 
 /// The definition of an index.
 ///
-/// All columns are sorted in ascending, binary order.
+/// All columns are sorted in ascending order, with the `BINARY` collation.
 package struct SQLiteIndex {
   package var name: String
   package var columns: [String]

@@ -18,8 +18,8 @@ enum SQLiteFormat {
   /// The number of payload bytes in an overflow page, after the number of the next page (§ 1.7).
   static let overflowByteCount = pageByteCount - 4
 
-  /// The maximum size of a row or value, in bytes, that SQLite accepts unless it was compiled with
-  /// a different limit; see <https://www.sqlite.org/limits.html>, § 1.
+  /// The maximum size, in bytes, of a row or a value, unless SQLite was compiled with a different
+  /// limit; see <https://www.sqlite.org/limits.html>, § 1.
   static let maximumRecordByteCount = 1_000_000_000
 
   /// The maximum number of columns in a table or an index (§ 2 of `limits.html`).
@@ -77,7 +77,7 @@ enum SQLiteFormat {
   /// Returns the length, in bytes, of a record header whose serial types take `typesByteCount`
   /// bytes.
   ///
-  /// The header begins with this length, which includes the bytes of the length itself.
+  /// The header begins with its own length, which also counts the bytes of the length field.
   @inline(__always)
   static func recordHeaderByteCount(typesByteCount: Int) -> Int {
     if typesByteCount < 127 { return typesByteCount + 1 }

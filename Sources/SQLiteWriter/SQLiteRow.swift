@@ -1,4 +1,4 @@
-/// A row that is being filled and is already encoded as a record.
+/// A row that is encoded as a record while it is being filled.
 ///
 /// A record consists of a header, which contains one serial type per value, and a body, which
 /// contains the values; see <https://www.sqlite.org/fileformat2.html>, § 2.1. The header and the

@@ -52,7 +52,7 @@ final class SQLiteSystemFile {
   /// Creates a temporary file in the directory of the file at `path`.
   ///
   /// The file's name is removed immediately, so the system deletes the file when the process closes
-  /// it, ends or crashes.
+  /// the file or ends, even in a crash.
   static func temporary(near path: String) throws(SQLiteWriterError) -> SQLiteSystemFile {
     let name = "\(path).sort-\(getpid())-\(String(UInt64.random(in: 0 ... .max), radix: 36))"
     let file = try SQLiteSystemFile(creating: name)
@@ -83,7 +83,7 @@ final class SQLiteSystemFile {
     }
   }
 
-  /// Overwrites `bytes`, from `start` onwards, with `count` bytes of the file.
+  /// Reads `count` bytes of the file, and stores them in `bytes` from `start` onwards.
   ///
   /// - Precondition: `bytes` contains at least `start + count` bytes.
   func read(

@@ -105,11 +105,11 @@ struct SQLiteNames {
 
   /// Throws an error if a name is invalid.
   ///
-  /// A name must not be empty. A name must not contain a NUL character, because SQLite would end
-  /// the statement there.
+  /// A name must not be empty, and must not contain a NUL character, at which SQLite would end the
+  /// statement.
   ///
-  /// - Parameter isSchemaName: Whether the name belongs to a table, an index or a view. The name of
-  ///   a table, an index or a view must not begin with `sqlite_`.
+  /// - Parameter isSchemaName: Whether the name belongs to a table, an index or a view. Such a name
+  ///   must not begin with `sqlite_`.
   static func check(
     _ name: String, _ what: String, isSchemaName: Bool = false
   ) throws(SQLiteWriterError) {

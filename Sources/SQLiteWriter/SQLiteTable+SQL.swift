@@ -32,7 +32,7 @@ extension SQLiteTable {
     return column.isRequired || names.contains { $0.isSameSQLName(as: column.name) }
   }
 
-  /// Returns the position of a column among ``columns``, -1 for the rowid column, or `nil` if there
+  /// Returns the position of a column in ``columns``, -1 for the rowid column, or `nil` if there
   /// is no such column.
   func position(of name: String) -> Int? {
     if case .rowid(let rowid?) = key, rowid.isSameSQLName(as: name) { return -1 }
@@ -86,9 +86,9 @@ extension String {
   /// equivalent but not identical are different names.
   func isSameSQLName(as other: String) -> Bool { sqlNameKey == other.sqlNameKey }
 
-  /// The bytes that SQLite uses to compare the name.
+  /// A key for comparing the name with other names.
   ///
-  /// These bytes are equal for names that SQLite treats as equal.
+  /// Two names have the same key if and only if SQLite treats them as equal.
   var sqlNameKey: [UInt8] { Array(asciiUppercased.utf8) }
 }
 

@@ -15,11 +15,11 @@ package final class SQLiteTableWriter {
   package let definition: SQLiteTable
   private let state: SQLiteFileState
   private var row: SQLiteRow
-  /// The number of columns for which the caller appends no value: 1 if the rowid has a column, or 0
-  /// otherwise.
+  /// The number of columns for which the caller appends no value: 1 if the first column is the
+  /// rowid, or 0 otherwise.
   private let implicitCount: Int
   private var tree: TreeBuilder?
-  /// The rows of a table without rowids, or `nil` if the table has rowids.
+  /// The sorter for the rows of a table without rowids, or `nil` if the table has rowids.
   private let sorter: RecordSorter?
   private let rowColumns: [Int]
   private let indexes: [OpenIndex]
@@ -63,7 +63,8 @@ package final class SQLiteTableWriter {
     }
     indexes = definition.indexes.map { index in
       let key = positions(index.columns)
-      // Append the rowid even if the index already contains it, but do not repeat key columns.
+      // Like SQLite, append the rowid even if the index already contains it, but do not repeat key
+      // columns.
       let columns = key + identity.filter { $0 == -1 || !key.contains($0) }
       return OpenIndex(
         definition: index,
@@ -222,8 +223,8 @@ package final class SQLiteTableWriter {
 
   /// Builds a b-tree from sorted records, and returns the number of the tree's root page.
   ///
-  /// - Parameter uniqueCount: The number of leading values that must be unique unless one of them
-  ///   is null, or 0 if duplicates are allowed.
+  /// - Parameter uniqueCount: The number of leading values whose combination must be unique unless
+  ///   it contains a null, or 0 if duplicates are allowed.
   private func build(
     from sorter: RecordSorter, uniqueCount: Int, _ name: String
   ) throws(SQLiteWriterError) -> UInt32 {

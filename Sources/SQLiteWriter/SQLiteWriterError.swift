@@ -18,7 +18,7 @@ package struct SQLiteWriterError: Error, Equatable {
     case duplicateKey
     /// A row or the file exceeds a limit of SQLite.
     case tooLarge
-    /// The table or the file accepts no more rows, because it is closed or because it failed.
+    /// The table or the file accepts no more rows, because it is closed or an earlier call failed.
     case closed
   }
 

@@ -1,4 +1,4 @@
-/// A builder that creates a b-tree from keys in ascending order, from the leaves upwards.
+/// A builder that creates a b-tree bottom-up from keys in ascending order.
 ///
 /// A page is written when it is full and the next key has arrived. Only one page per level is kept
 /// in memory. See <https://www.sqlite.org/fileformat2.html>, § 1.6.
@@ -127,7 +127,7 @@ struct TreeBuilder: ~Copyable {
 
   // MARK: Interior pages
 
-  /// Adds a page and the separator after it to a level, creating the level if it does not exist.
+  /// Adds a child page and the separator that follows it to a level, creating the level if needed.
   private mutating func add(
     _ child: UInt32, _ separator: [UInt8], level: Int
   ) throws(SQLiteWriterError) {

@@ -122,6 +122,6 @@ struct WaitingRecords {
   private static let minimumGroupCount = 16
   /// The maximum depth of the recursion.
   ///
-  /// If text values share a longer prefix, their records are compared instead.
+  /// If text values have more leading words in common, their records are compared instead.
   private static let maximumWordCount = 16
 }

@@ -4,9 +4,9 @@ public import Foundation
 ///
 /// There are three kinds: ``BatchInsertRequest``, ``BatchUpdateRequest`` and
 /// ``BatchDeleteRequest``. Executing a request writes directly to the store and creates one
-/// generation. Objects are not validated, and callbacks are not called. Objects in memory keep
-/// their values until they are fetched again or refreshed. A batch request does not change the
-/// generation to which a context is pinned.
+/// generation, without validating objects or calling callbacks. Objects in memory keep their
+/// values until they are fetched again or refreshed, and a pinned context stays pinned to the same
+/// generation.
 public protocol BatchRequest {}
 
 /// The kind of information contained in a batch result.
@@ -168,7 +168,7 @@ final class BatchRowContent {
   private let entity: EntityDescription
   private let schema: Schema.Content
   @exclusivity(unchecked) private var slots: [AnyKeyPath: Int] = [:]
-  /// The key paths that the closure used for the previous row, in order of use, and their slots.
+  /// The key paths that the closure used for the previous row, with their slots, in order of use.
   ///
   /// The request's closure usually uses the same key paths in the same order for every row.
   /// Remembering their slots therefore avoids most lookups.

@@ -154,7 +154,7 @@ private struct ContextChanges: AsyncSequence, Sendable {
       repeat {
         if let change = queue.next() { return change }
       } while await wakeups.next(isolation: actor) != nil
-      // The sequence has ended. Return any change that was appended after the queue was last
+      // The sequence has ended, so return any change that was appended after the queue was last
       // checked.
       return queue.next()
     }

@@ -10,10 +10,10 @@ final class ContextObserver {
   private var changed: Set<ManagedObject> = []
   /// The numbers that new objects had when they were replaced by other objects (guarantee C-12).
   private var replaced: Set<ObjectNumber> = []
-  /// The summary of the context's changes that was last reported to observers.
+  /// The last summary of the context's changes that was reported to observers.
   ///
-  /// The summary dates from the latest notification. Before the first notification, it dates from
-  /// an observer's first read. The property is `nil` if no observer has read the changes yet.
+  /// Until the first notification, this is the summary at the time of an observer's first read. The
+  /// property is `nil` if no observer has read the changes yet.
   private var seen: ChangeSummary?
 
   /// The counts of inserted, updated and deleted objects, and whether a save would write anything.
@@ -141,8 +141,8 @@ final class ContextObserver {
       counts: [\ManagedObjectContext.inserted, \.updated, \.deleted].map { list in
         storeContexts.reduce(0) { $0 + $1[keyPath: list].count }
       },
-      // Do not discard edits that change nothing here, because the value of the latest edit may not
-      // be set yet.
+      // Do not discard edits that seem to have no effect, because the value of the latest edit may
+      // not be set yet.
       hasChanges: storeContexts.contains { storeContext in
         !storeContext.inserted.isEmpty || !storeContext.updated.isEmpty
           || storeContext.deleted.contains { !$0.isInaccessible }

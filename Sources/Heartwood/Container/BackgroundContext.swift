@@ -28,8 +28,8 @@ public actor BackgroundContext {
   private var calls = [0: Call()]
   private var lastCall = 0
 
-  /// The calls that enclose the current task, innermost last, keyed by the identity of their
-  /// background contexts.
+  /// The calls that enclose the current task, from outermost to innermost, keyed by the identity of
+  /// the background context.
   @TaskLocal private static var outerCalls: [ObjectIdentifier: [Int]] = [:]
 
   /// The executor that runs the actor's work.

@@ -8,7 +8,7 @@ extension PersistentContainer {
   /// ```
   ///
   /// Release all containers, contexts and objects of the store before calling this method. If a
-  /// crash interrupts the method, the store is afterwards either intact or gone.
+  /// crash interrupts the method, the store is either left intact or removed completely.
   ///
   /// - Throws: `busy` if this or another process still has the store open after one second;
   ///   `notAStore` if the directory contains other files; `io` if a file operation fails.
@@ -16,8 +16,8 @@ extension PersistentContainer {
 
   /// Moves a store to another URL on the same volume.
   ///
-  /// Object IDs and tokens stay valid. If a crash interrupts the method, the store is afterwards at
-  /// one of the two URLs.
+  /// Object IDs and tokens stay valid. If a crash interrupts the method, the complete store is at
+  /// either the old or the new URL.
   ///
   /// - Parameters:
   ///   - source: The URL of a store.

@@ -122,7 +122,7 @@ extension PersistentContainer {
         let snapshot = try store.snapshot(at: live.generation)
         if snapshot.date <= date { return snapshot }
       } catch let error as StorageError where error.kind == .generationExpired {
-        // Skip the generation, which was released after the list of generations was read.
+        // Skip the generation, because it was released after the list of generations was read.
         continue
       }
     }

@@ -44,7 +44,7 @@ extension PersistentContainer {
       do {
         snapshots.append(try store.snapshot(at: live))
       } catch let error as StorageError where error.kind == .generationExpired {
-        // Skip the generation, which was released after the list of generations was read.
+        // Skip the generation, because it was released after the list of generations was read.
         continue
       }
     }

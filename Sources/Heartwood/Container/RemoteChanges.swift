@@ -123,7 +123,7 @@ private final class CommitObservers: Sendable {
 
   private struct Content {
     var observedStores: [ObservedStore] = []
-    /// The newest generation of each store with commits that the iterator has not received yet.
+    /// The newest generation of each store that has commits the iterator has not received yet.
     var newGenerations: [UUID: Generation] = [:]
   }
 

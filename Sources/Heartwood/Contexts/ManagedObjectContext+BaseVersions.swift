@@ -63,8 +63,8 @@ extension ManagedObjectContext {
     _ values: @autoclosure () -> [Int: StoredValue]
   ) {
     let version = object.baseVersion
-    // Record no base if the root context merges automatically, because a merge then keeps the
-    // child's edits, just as it keeps the root context's own edits.
+    // Record no base if the root context merges automatically, because merging keeps the child's
+    // edits, just as it keeps the root context's own edits.
     guard version != 0, version < original.version, root.autoMerge == nil else { return }
     let changes = original.ownChanges
     var base = changes.earlierState ?? EarlierState(version: version)
@@ -73,8 +73,8 @@ extension ManagedObjectContext {
       let isReference = object.entityDescription?.properties[slot].isReference == true
       let read: StoredValue =
         isReference ? value.reference.map { .integer(resolved($0).bits) } ?? .null : value
-      // If the child read the parent's unsaved value, do not record that value as the base. The
-      // parent's edit already has a base.
+      // If the child read the parent's unsaved value, do not record that value as the base, because
+      // the parent's edit already has a base.
       if state.values[slot]?.isIdentical(to: read) != true { base.values[slot] = read }
     }
     parent?.undoLog?.record(.base(original, changes.earlierState))
@@ -86,7 +86,7 @@ extension ManagedObjectContext {
   ///
   /// - Parameters:
   ///   - steps: The reverted steps.
-  ///   - former: For each step, the earlier state that its object had before the group was
+  ///   - former: For each step, the value of its object's `earlierState` before the group was
   ///     reverted.
   func restoreEarlierStates(after steps: [UndoLog.Step], _ former: [EarlierState?]) {
     var recorded: Set<ManagedObject> = []

@@ -227,7 +227,7 @@ extension ManagedObjectContext {
     for (slot, value) in changes.originals {
       try? object.setStoredValue(value, entity.properties[slot])
     }
-    // Discard the members instead of restoring them. They are loaded again when needed.
+    // Discard the members instead of restoring them, because they are loaded again when needed.
     for slot in changes.members.keys { object.setMembers(nil, entity.properties[slot]) }
     object.changes = nil
   }

@@ -166,7 +166,7 @@ extension ManagedObjectContext {
   /// A Boolean value that indicates whether the context is pinned to a generation older than one
   /// that it has already read.
   ///
-  /// Unsaved changes may then be based on the newer generation.
+  /// In that case, unsaved changes may be based on the newer generation.
   var isPinnedToThePast: Bool {
     if let parent { return parent.isPinnedToThePast }
     guard case .at(let view) = pin, let newestRead else { return false }
@@ -208,7 +208,7 @@ extension ManagedObjectContext {
     }
   }
 
-  /// After a save that had nothing to write, removes the pin or moves it to the newest generation,
+  /// Removes the pin or moves it to the newest generation after a save that had nothing to write,
   /// depending on ``generationAfterSave``.
   func advanceWithoutSaving() {
     switch rootContext.generationAfterSave {
@@ -233,7 +233,7 @@ extension ManagedObjectContext {
   ///
   /// - Returns: The generation created by the transaction.
   /// - Throws: The error that `body` throws; `incompatibleSchema` if the store's model has changed;
-  ///   any error from writing the store. If `body` throws, nothing has changed.
+  ///   any error from writing the store. If `body` throws, its changes are rolled back.
   func write(_ body: (WriteTransaction) throws -> Void) throws -> Generation {
     if case .within(var transaction, _) = pin {
       do {

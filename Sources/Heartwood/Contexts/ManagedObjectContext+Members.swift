@@ -115,7 +115,7 @@ extension ManagedObjectContext {
   /// relationship.
   ///
   /// If this context has an unsaved addition or removal of the member that another context has also
-  /// saved, the method loads the members first. The next change is then recorded as a new edit
+  /// saved, the method loads the members first, so that the next change is recorded as a new edit
   /// instead of cancelling the earlier one.
   private func isMemberBeforeChange(
     _ member: ManagedObject, of object: ManagedObject, _ property: PropertyDescription

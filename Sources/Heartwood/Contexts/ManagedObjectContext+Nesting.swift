@@ -48,8 +48,8 @@ extension ManagedObjectContext {
           object.copy(property, from: original)
         }
       case .toMany(let isOrdered):
-        // Keep an ordered list that was changed in this context. A save merges the changed list
-        // with the parent's list.
+        // Keep an ordered list that was changed in this context, because a save merges the changed
+        // list with the parent's list.
         guard !isOrdered || object.changes?.members[property.slot] == nil else { continue }
         object.setMembers(nil, property)
       case .transient: break
@@ -201,7 +201,7 @@ extension ManagedObjectContext {
     _ = parent.exchange(original.number, for: object.number)
   }
 
-  /// Returns the members that each ordered relationship changed in this context has in the parent,
+  /// Returns the parent's members of each ordered relationship that was changed in this context,
   /// keyed by slot.
   ///
   /// Call this method before pushing any changes, because pushing a reference also changes the list
@@ -296,8 +296,8 @@ extension ManagedObjectContext {
   /// Copies a deleted object's changed one-way references (those without an inverse) to the
   /// corresponding object in the parent.
   ///
-  /// When the parent's object is deleted, delete rules then apply to the targets set in this
-  /// context. A reference that the parent has also changed keeps the parent's target.
+  /// The copies ensure that deleting the parent's object applies delete rules to the targets set in
+  /// this context. A reference that the parent has also changed keeps the parent's target.
   private func pushOneWayReferences(of object: ManagedObject, to parent: ManagedObjectContext) {
     guard !object.isInaccessible, let entity = object.entityDescription,
       let originals = object.changes?.originals, !originals.isEmpty,
@@ -317,8 +317,8 @@ extension ManagedObjectContext {
   /// Updates the references of added and removed members in the parent, unless they have already
   /// been pushed.
   ///
-  /// This context may have read a member's reference before the parent changed it. Setting the
-  /// reference back to the value that was read leaves no edit in the member. In that case, only
+  /// A reference may have changed in the parent since this context read it. If this context sets
+  /// the reference back to the value that it has read, the member itself has no edit, and only
   /// `edit` records the change.
   ///
   /// - Parameters:

@@ -213,7 +213,7 @@ extension ManagedObjectContext {
 
   /// Removes all objects and changes from the context.
   ///
-  /// Objects that the program still references no longer belong to a context. These objects keep
+  /// Objects that your program still references no longer belong to a context. These objects keep
   /// their loaded attributes, but lose their related objects. If an object was a fault, its
   /// properties now have their initial values.
   public func reset() {
@@ -294,8 +294,8 @@ extension ManagedObjectContext: ObjectSource {
     } catch {
       // Check again, because the store may have been removed since the check above.
       if model.isRemoved, object.isFault, (try? markInaccessible(object)) != nil { return }
-      // Record the error, so that saves throw it. The object remains a fault. Its properties have
-      // only their initial values, which must not be stored.
+      // Record the error, so that saves throw it. The object remains a fault, so its properties
+      // have only their initial values, which must not be stored.
       recordFaultError(error)
     }
   }

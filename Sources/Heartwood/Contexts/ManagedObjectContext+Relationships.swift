@@ -152,8 +152,8 @@ extension ManagedObjectContext {
       != unsafeBitCast(members, to: UnsafeRawPointer.self)
     // Release this reference to the old set, so that changing the members does not copy the set.
     withExtendedLifetime(consume old) {}
-    // Do not keep a spare copy if a new member is not in this context yet. Inserting it into the
-    // context calls `awakeFromInsert`, which may change the relationship again.
+    // Do not keep a spare copy if a new member is not in this context yet, because inserting the
+    // member calls `awakeFromInsert`, which may change the relationship again.
     let isQuiet = difference.added.allSatisfy { $0.source === self }
     change(object, property, difference)
     if isOther, isQuiet, object.set(at: property.offset)?.count == members.count {

@@ -21,9 +21,8 @@ extension ManagedObjectContext {
     if hasLoaded { showHiddenMembers() }
   }
 
-  /// Loads edited objects that were missing when they were read but whose rows now exist.
-  ///
-  /// The next save then stores the edits.
+  /// Loads edited objects that were missing when they were read but whose rows now exist, so that
+  /// the next save stores the edits.
   ///
   /// - Complexity: O(objects deleted in this context), plus one row read for each missing object
   ///   that has edits.

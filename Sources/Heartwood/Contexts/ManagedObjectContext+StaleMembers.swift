@@ -72,7 +72,8 @@ extension ManagedObjectContext {
   /// Returns whether a loaded ordered list already contains a member that another context has
   /// added.
   ///
-  /// The versions of the two objects do not show whether the list was loaded after the member.
+  /// The method searches the list, because the versions of the two objects do not show whether the
+  /// list was loaded after the member.
   func isListed(
     _ member: ManagedObject, _ object: ManagedObject, _ property: PropertyDescription
   ) -> Bool {

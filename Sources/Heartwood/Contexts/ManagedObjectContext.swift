@@ -1,9 +1,11 @@
 /// A workspace in which a program fetches, creates and changes objects.
 ///
-/// A save commits all changes as one generation. A context and its objects must be used by only one
-/// thread at a time. Debug builds trap if two threads use a context at once. Release builds trap
-/// only if `HEARTWOOD_CHECKS=1` is set in the environment. A context has at most one object for
-/// each row. A context references its objects weakly, unless they have unsaved changes.
+/// A save commits all changes as one generation. A context has at most one object for each row, and
+/// references its objects weakly unless they have unsaved changes.
+///
+/// A context and its objects must be used by only one thread at a time. If two threads use a
+/// context at once, debug builds trap, but release builds trap only if `HEARTWOOD_CHECKS=1` is set
+/// in the environment.
 ///
 /// ```swift
 /// let note = Note(context: context)
@@ -181,8 +183,8 @@ public final class ManagedObjectContext {
   }
 
   deinit {
-    // Set the properties to `nil` before releasing the observers. An observer may hold the last
-    // reference to an object, and the object's deinitialiser reads these properties.
+    // Set the properties to `nil` before releasing the observers, because an observer may hold the
+    // last reference to an object, whose deinitialiser reads these properties.
     let last = (follower, observer)
     (follower, observer, isFollowed) = (nil, nil, false)
     withExtendedLifetime(last) {}

@@ -117,8 +117,8 @@ extension ManagedObjectContext {
     guard let number = try view.number(in: model.keyspace(index), [value]),
       let storage = model.storage(of: number)
     else { return nil }
-    // Discard edits that set values to their original values. An object without other edits is then
-    // unchanged, and gets the row's values.
+    // Discard edits that set values to their original values, so that an object without other edits
+    // is treated as unchanged and gets the row's values.
     if let object = registeredObject(number) { _ = discardNoOpEdits(of: object) }
     return try view.withRecord(number, storage) { try materialize(number, storage, $0) } ?? nil
   }

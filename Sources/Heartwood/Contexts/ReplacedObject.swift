@@ -12,7 +12,7 @@ extension ManagedObjectContext {
   /// Removes replaced objects from their contexts, and substitutes their successors.
   ///
   /// Relationships that pointed to a removed object now point to its successor. The removed object
-  /// keeps the attribute values from its row, and looking up its ID returns the successor.
+  /// gets its successor's attribute values, and looking up its ID returns the successor.
   ///
   /// - Complexity: O(objects in the contexts).
   static func dismiss(_ replacedObjects: [ReplacedObject]) {
@@ -76,8 +76,8 @@ extension ManagedObjectContext {
     }
   }
 
-  /// In an object's relationships, replaces the objects that are leaving the context with their
-  /// successors.
+  /// Replaces the objects that are leaving the context with their successors in an object's
+  /// relationships.
   private func redirect(_ object: ManagedObject, _ successors: [ManagedObject: ManagedObject]) {
     for property in object.entityDescription?.relationships ?? [] {
       if property.isReference {

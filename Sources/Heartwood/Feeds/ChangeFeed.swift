@@ -1,7 +1,8 @@
 import Foundation
 
-/// A sequence of events that report, in commit order, the changes that any context or process makes
-/// to a container's objects.
+/// A sequence of events that report the changes to a container's objects, in commit order.
+///
+/// The changes can come from any context or process.
 ///
 /// ```swift
 /// let feed = try container.changeFeed(from: .existingObjects, consumer: "search")
@@ -145,10 +146,10 @@ public struct ChangeFeed: AsyncSequence, Sendable {
     }
   }
 
-  /// Returns a sequence of arrays, each containing the events that are available when the loop
-  /// requests it.
+  /// Returns a sequence that delivers the feed's events in arrays.
   ///
-  /// The sequence waits only for the first event of each array.
+  /// When the loop requests an array, the sequence waits for the first event, and adds the later
+  /// events that are already available.
   ///
   /// - Parameter maxCount: The maximum number of events in an array.
   public func batches(ofAtMost maxCount: Int) -> Batches { Batches(feed: self, maxCount: maxCount) }
@@ -162,8 +163,8 @@ public struct ChangeFeed: AsyncSequence, Sendable {
     private let feed: ChangeFeed
     private var reader: FeedReader?
     private var commits: RemoteChanges.Iterator
-    /// A Boolean value that indicates whether `commits` has ended, so that no further commits
-    /// follow.
+    /// A Boolean value that indicates whether the iterator has received the last commit
+    /// notification.
     private var hasAllCommits = false
     private var isEnded = false
 

@@ -6,8 +6,8 @@ extension ImportKey {
   fileprivate static let key = ImportKey("key")
 }
 
-// Encode values directly into the container of their object. Encoding each value through a wrapper
-// type would take several times as long.
+// Encode values directly into the container of their object, because encoding each value through a
+// wrapper type would take several times as long.
 extension KeyedEncodingContainer where Key == ImportKey {
   /// Encodes the values of an object.
   mutating func encode(_ values: ChangeFeed.Values) throws {

@@ -12,8 +12,8 @@ final class FeedPlans: @unchecked Sendable {
 
   init(_ schemas: [Schema.Content]) { self.schemas = schemas }
 
-  /// Returns the import plan for the entity with the given name from a decoder's `userInfo`, or
-  /// `nil` if there is none.
+  /// Returns the import plan that a decoder's `userInfo` contains for the named entity, or `nil` if
+  /// there is none.
   static func plan(_ name: String, of decoder: any Decoder) throws -> ImportPlan? {
     try (decoder.userInfo[key] as? FeedPlans)?.plan(name)
   }

@@ -61,7 +61,7 @@ struct FeedEvents {
     }
   }
 
-  /// Records that a transaction has been applied completely if the event is its last.
+  /// Records that the event's transaction is complete if the event is its last one.
   private mutating func recordProgress(_ element: FeedElement) {
     guard element.isLast, let store = element.store else { return }
     // Do not record the time of a `complete` event, because it is the time of a generation rather
@@ -77,8 +77,8 @@ struct FeedEvents {
     _ element: inout FeedElement, _ records: FeedRecords
   ) throws -> Bool {
     let known = try positions[element.source] ?? records.position(of: element.source)
-    // Never decrease the time, even if the clock was set back. Objects that are missing from a
-    // snapshot are recognised by their earlier times.
+    // Never decrease the time, even if the clock was set back, because objects that are missing
+    // from a snapshot are recognised by their earlier times.
     var new = FeedPosition(
       transaction: element.transaction, index: element.index, time: max(element.time, known.time))
     switch element.operation {

@@ -11,8 +11,8 @@ package struct FeedReader {
   private var stores: [StoreFeed] = []
   /// The index of the store that must return the next event, or `nil` if any store can.
   ///
-  /// The events of one transaction, and those of a store's existing objects, are returned without
-  /// events of other stores between them.
+  /// The events of one transaction are returned consecutively, as are the events for a store's
+  /// existing objects.
   private var current: Int?
 
   /// Creates a reader of the events of all stores in a group.

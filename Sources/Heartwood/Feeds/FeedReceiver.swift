@@ -134,7 +134,7 @@ public struct FeedReceiver {
 
   /// Returns the first index, at or after `index`, at which a generation of the source ends.
   ///
-  /// The result is `nil` if no generation ends there.
+  /// The result is `nil` if there is no such index.
   ///
   /// A program may filter out the last event of a generation. A generation therefore also ends
   /// before the first transaction that cannot belong to it. However, an interrupted generation does

@@ -16,12 +16,12 @@ struct FeedPosition: Comparable {
 
 /// The records that a store keeps about the feeds applied to it.
 struct FeedRecords {
-  /// The feed position of each source, stored in the same encoding as keys.
+  /// The position of each source's feed, encoded in the format used for keys.
   private let positions: KeyspaceWriter
   /// The records of all source objects, keyed by source and ID.
   ///
   /// Each record contains the number of the object in this store, the time of the last event about
-  /// the object, and the hashes of its values. The records are stored in the same encoding as keys.
+  /// the object, and the hashes of its values. The records are encoded in the format used for keys.
   private let numbers: KeyspaceWriter
   /// The ID of each object in its source, keyed by the source and by the object's number in this
   /// store.
@@ -115,7 +115,7 @@ struct AppliedValues {
     bytes.append(littleEndian: value.fingerprint)
   }
 
-  /// Returns whether this value is the last value that the feed assigned to the attribute.
+  /// Returns whether a value is the last value that the feed assigned to an attribute.
   ///
   /// Returns `false` if the last assigned value is unknown.
   func contains(_ property: UInt16, _ value: StoredValue) -> Bool {

@@ -26,8 +26,8 @@ extension PersistentContainer {
 
   // MARK: Applying
 
-  /// Applies a complete series of events from another container's feed to objects of the same
-  /// entities.
+  /// Applies a complete series of events from another container's feed to this container's objects
+  /// of the same entities.
   ///
   /// The events can come from a file. For details, and for feeds that do not end, see
   /// ``FeedReceiver``.

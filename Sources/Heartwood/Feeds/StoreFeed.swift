@@ -40,7 +40,7 @@ struct StoreFeed {
   private let entities: [FeedEntity]
   /// The store's URI, as it appears in events.
   private let source: String
-  /// The last event returned from the current transaction, if more of its events remain.
+  /// The last event returned from the current transaction, or `nil` if none of its events remain.
   ///
   /// The feed continues after this event.
   private var last: (transaction: Int64, index: Int)?
@@ -186,8 +186,8 @@ struct StoreFeed {
   private mutating func readChanges() throws {
     let view = try newestView()
     var cursor = try HistoryCursor(view.snapshot, after: position)
-    // Set the position now. If transactions are then deleted before the feed has read them, the
-    // feed can report that they are missing.
+    // Set the position now, so that the feed can report an error if transactions are deleted before
+    // it has read them.
     let start = position ?? cursor.position
     position = start
     guard cursor.newest > start.sequence else {
@@ -201,8 +201,8 @@ struct StoreFeed {
   }
 
   private mutating func endChanges(_ state: Changes) {
-    // Move to the newest transaction, because the last transactions may have produced no events.
-    // They may have changed only objects of unknown classes.
+    // Move to the newest transaction, because the last transactions produce no events if they have
+    // changed only objects of unknown classes.
     position = state.cursor.position
     previous = values.includesBefore ? state.view : nil
   }

@@ -54,8 +54,8 @@ struct AccessPlanner {
         kind: .objects(numbers), rowCount: Double(numbers.count), cost: Double(numbers.count))
     }
     let possible = plan.indexUses(model)
-    // Choose a single unique lookup without estimating other paths. No path is cheaper, and the
-    // estimates would take longer than the lookup.
+    // Choose a single unique lookup without estimating other paths, because no path is cheaper, and
+    // the estimates would take longer than the lookup.
     if let use = possible.first(where: { $0.keys.count == 1 }) {
       return AccessPath(kind: .index(use), rowCount: 1, cost: 1)
     }
@@ -144,9 +144,9 @@ struct AccessPlanner {
 
     /// Returns the paths that use only the candidate's index.
     ///
-    /// If conditions restrict the index entries, one path reads rows in ascending order of their
-    /// numbers. If reading rows in index order avoids or reduces sorting, the result also contains
-    /// a path that does so.
+    /// If conditions restrict the index entries, the result contains a path that reads rows in
+    /// ascending order of their numbers. If reading rows in index order avoids or reduces sorting,
+    /// the result also contains a path that reads rows in index order.
     func paths(_ candidate: Candidate) -> [AccessPath] {
       let (use, count) = (candidate.use, candidate.count)
       let share = share(besides: use.slots)

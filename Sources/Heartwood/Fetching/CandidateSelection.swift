@@ -25,7 +25,7 @@ struct CandidateSelection {
   /// A new candidate that sorts after these keys cannot belong to the result.
   private var lastWanted: FetchOrder.Keys?
 
-  /// The number of candidates, beyond twice the limit, at which the candidates are sorted.
+  /// The number of candidates in excess of twice the limit that triggers sorting.
   private static let maxSpareCount = 256
 
   init(
@@ -45,7 +45,7 @@ struct CandidateSelection {
 
   /// A Boolean value that indicates whether the content of the next candidate is read immediately.
   ///
-  /// The content is not read if the offset will probably exclude the candidate.
+  /// The content is not read immediately if the offset will probably exclude the candidate.
   var completesAtOnce: Bool {
     readsContentAtOnce && (!areInOrder || skippedCount + candidates.count >= plan.offset)
   }

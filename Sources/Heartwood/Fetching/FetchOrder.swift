@@ -36,7 +36,7 @@ struct FetchOrder {
   /// based on the request's property paths instead.
   ///
   /// - Parameters:
-  ///   - search: The text search by whose relevance objects are sorted if there are no descriptors.
+  ///   - search: The text search whose relevance determines the order if there are no descriptors.
   ///   - section: The key by which objects are grouped, which takes precedence over the sort
   ///     descriptors.
   /// - Returns: `nil` unless all descriptors compare stored values.
@@ -86,7 +86,9 @@ struct FetchOrder {
   /// order.
   var endsReversed: Bool { terms.last?.isReversed ?? false }
 
-  /// Returns the sort keys of the object with the given number, which is the subject of `scope`.
+  /// Returns the sort keys of the subject of `scope`.
+  ///
+  /// - Parameter number: The object number of the subject.
   func keys(_ number: ObjectNumber, _ scope: QueryScope) throws -> Keys {
     Keys(values: try Values(of: terms, scope), number: number)
   }
@@ -145,7 +147,10 @@ extension FetchOrder.Term {
     try self.init(term, isReversed: isReversed, "be used for sorting")
   }
 
+  /// Creates a sort term from a resolved query term.
+  ///
   /// - Parameter use: The purpose of the term, for the error message.
+  /// - Throws: `unknownProperty` if the values of the query term have no order.
   private init(_ term: QueryTerm, isReversed: Bool, _ use: String) throws {
     guard case .value(let value) = term.content, term.type.hasOrder else {
       throw ObjectGraphError(

@@ -78,8 +78,8 @@ extension FetchOrder {
     guard let first, let value = position.values.first, !value.isNull, let term = terms.first else {
       return result
     }
-    // In descending order, objects with a `nil` value come last, but a range would omit them. Do
-    // not use a range if the attribute is optional.
+    // Do not use a range for an optional attribute in descending order, because the range would
+    // omit the objects with a `nil` value, which come last.
     let isOptional =
       if case .attribute(_, let isOptional)? = first.property?.kind { isOptional } else { true }
     guard !term.isReversed || !isOptional else { return result }

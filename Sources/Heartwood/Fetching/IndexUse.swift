@@ -32,8 +32,8 @@ struct PropertyDemand {
   var lower: StoredValue?
   var upper: StoredValue?
   var prefix: String?
-  /// A Boolean value that indicates whether the values, or the range if there are no values,
-  /// express the conditions exactly.
+  /// A Boolean value that indicates whether the conditions are expressed exactly: by `values` if
+  /// that list is not `nil`, and otherwise by the range.
   private(set) var isExact = true
 
   mutating func add(_ demand: QueryDemand) {

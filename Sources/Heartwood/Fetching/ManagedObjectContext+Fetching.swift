@@ -309,8 +309,8 @@ extension ManagedObjectContext {
   /// - Throws: Any error from reading rows.
   private func load(_ faults: Set<ManagedObject>) throws {
     if parent == nil { try reread(faults.map(\.number), in: try currentView()) }
-    // Fire the remaining faults one by one. Either this is a child context, or the rows of these
-    // faults are missing.
+    // Fire the faults that remain because this is a child context or because their rows are
+    // missing.
     for fault in faults where fault.isFault { fire(fault) }
     try requireReadable()
   }

@@ -108,7 +108,7 @@ extension ManagedObjectContext {
   ) throws -> [Candidate] {
     try (updated.all + inserted.all).compactMap { object in
       // An edited object is a fault only if the pinned generation had no row for it when it was
-      // edited. Load the object now. If it still has no row, it is treated as deleted.
+      // edited. Load the object, because it may have a row now. If not, it is treated as deleted.
       if object.isFault { fire(object) }
       // Check for changes again, because evaluating the conditions on other objects may have
       // discarded this object's edits.

@@ -27,8 +27,8 @@ extension IndexUse {
 
   /// Returns the estimated number of rows in the first group that a plan reads through this index.
   ///
-  /// The rows in a group have equal values for the leading sort terms. The result is `nil` if no
-  /// condition of the plan determines where the first group starts. Typically, this condition
+  /// The rows in a group have equal values for the leading sort terms. The result is `nil` unless a
+  /// condition of the plan determines where the first group starts. Typically, such a condition
   /// excludes the pages of results that precede the fetched page.
   func firstGroupCount(
     _ plan: FetchPlan, isBackwards: Bool, _ view: StoreView

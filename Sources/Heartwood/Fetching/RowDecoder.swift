@@ -155,7 +155,8 @@ private struct RowContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
   func superDecoder(forKey key: Key) throws -> any Decoder { superDecoder() }
 }
 
-/// The value of an attribute, decoded as a type that may differ from the attribute's type.
+/// A container for the value of one attribute, which can be decoded as a type other than the
+/// attribute's own type.
 private struct ValueContainer: SingleValueDecodingContainer, Decoder {
   let value: StoredValue
   let property: PropertyDescription?

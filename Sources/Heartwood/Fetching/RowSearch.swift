@@ -97,8 +97,8 @@ struct RowSearch {
     case .text(let search):
       try scope.textRun(search)?.numbers().filter { plan.includes($0) } ?? []
     case .everyRow: nil
-    // Skip temporary numbers. An object with a temporary number has no row, but the row bits of its
-    // number may match the row of another object.
+    // Skip temporary numbers, because an object with such a number has no row, although the row
+    // bits of the number may match the row of another object.
     case .objects(let numbers):
       Set(numbers).filter { !$0.isTemporary && plan.includes($0) }.sorted()
     case .index(let use): try numbers(use).sorted()

@@ -23,7 +23,7 @@ extension FetchOrder {
       rest = Array(values.dropFirst())
     }
 
-    /// Evaluates the terms for the subject of `scope`.
+    /// Creates the values by evaluating the terms for the subject of `scope`.
     init(of terms: [Term], _ scope: QueryScope) throws {
       first = try terms.first?.value(scope)
       rest = terms.count < 2 ? [] : try terms.dropFirst().map { try $0.value(scope) }

@@ -9,7 +9,8 @@ package enum CSVField {
     guard value.isEmpty || value.utf8.contains(where: { ",\"\r\n".utf8.contains($0) }) else {
       return value
     }
-    // Examine bytes, because a quotation mark and a following combining mark form one character.
+    // Compare bytes rather than characters, because a quotation mark and a combining mark that
+    // follows it form one character.
     var bytes: [UInt8] = [UInt8(ascii: "\"")]
     for byte in value.utf8 {
       if byte == UInt8(ascii: "\"") { bytes.append(byte) }

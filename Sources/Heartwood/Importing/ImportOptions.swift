@@ -22,7 +22,7 @@ public struct ImportOptions: Sendable {
   public var elements: String?
   /// The strategy for decoding dates.
   ///
-  /// By default, dates are in ISO 8601 format, with or without fractions of seconds.
+  /// By default, dates are in ISO 8601 format, with or without fractional seconds.
   public var dateDecodingStrategy = ExactDates.decoding
   /// The strategy for decoding `Data` values.
   public var dataDecodingStrategy = JSONDecoder.DataDecodingStrategy.base64

@@ -88,9 +88,9 @@ final class ImportPlan: @unchecked Sendable {
     return ImportKey(keys.map(\.stringValue).joined(separator: "."))
   }
 
-  /// Returns the name of the property that has the given name in its class or in the store.
+  /// Converts a property's alternative name to its main name.
   ///
-  /// If there is no such property, the method returns `name`.
+  /// Any other name is returned unchanged.
   func name(_ name: String) -> String { names[name] ?? name }
 
   /// Returns the keys of a JSON object that do not correspond to any property.

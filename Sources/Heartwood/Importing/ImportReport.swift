@@ -2,7 +2,7 @@ import Foundation
 
 /// The result of an import.
 public struct ImportReport: Sendable {
-  /// An element that was not imported, and the reason for this.
+  /// An element that was not imported, with the reason.
   public struct Refusal: Sendable {
     /// The position of the element in the imported data, starting at 0.
     public let position: Int
@@ -63,7 +63,7 @@ extension ImportReport {
     }
   }
 
-  /// Returns a description of an error that does not include the path to the invalid value.
+  /// Returns a description of an error, without the path to the invalid value.
   static func reason(of error: any Error) -> String {
     if let error = error as? ObjectGraphError { return error.message }
     switch error as? DecodingError {

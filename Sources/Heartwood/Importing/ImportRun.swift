@@ -74,8 +74,8 @@ struct ImportRun {
 
   /// Saves the objects of a batch together.
   ///
-  /// If an element is invalid, the others are still saved together, because one object may take
-  /// over a unique value that another object releases.
+  /// Even if some elements are invalid, all other elements are saved together, because one object
+  /// may take over a unique value that another object releases.
   private mutating func save(_ batch: [Element]) throws {
     defer {
       touched = []
@@ -148,8 +148,7 @@ struct ImportRun {
 
   // MARK: Invalid elements
 
-  /// Applies the valid elements of a batch, and refuses the invalid elements and removes them from
-  /// the batch.
+  /// Applies the valid elements of a batch, and refuses and removes the invalid elements.
   ///
   /// - Returns: The effects of the valid elements, and the positions of the elements that have set
   ///   the properties of each object.

@@ -19,7 +19,7 @@ extension ManagedObjectContext {
   /// - Parameters:
   ///   - request: The request that selects and orders the objects.
   ///   - format: The format.
-  ///   - dates: The format of dates, or `nil` for ISO 8601 with fractions of seconds as needed.
+  ///   - dates: The format of dates, or `nil` for ISO 8601 with fractional seconds if necessary.
   ///   - output: A closure that is called with successive chunks of UTF-8 text.
   /// - Returns: The number of objects.
   /// - Throws: The same errors as ``fetch(_:)``; any error from `output`; `validation` if a CSV
@@ -64,7 +64,7 @@ extension ManagedObjectContext {
   /// - Parameters:
   ///   - request: The request that selects and orders the objects.
   ///   - format: The format.
-  ///   - dates: The format of dates, or `nil` for ISO 8601 with fractions of seconds as needed.
+  ///   - dates: The format of dates, or `nil` for ISO 8601 with fractional seconds if necessary.
   ///   - file: The file, which is created if it does not exist.
   /// - Returns: The number of objects.
   /// - Throws: The same errors as ``fetch(_:)``; `validation` if a CSV field cannot represent a

@@ -1,5 +1,5 @@
-/// The keyspaces of the object graph whose names have been lost, and which must be identified by
-/// their contents.
+/// The object graph's keyspaces that have lost their names, and must be identified by their
+/// contents.
 ///
 /// The name of a keyspace is restored only if exactly one name is possible for it.
 struct LostKeyspaces {
@@ -77,13 +77,15 @@ struct LostKeyspaces {
       guard !entries.isEmpty else { continue }
       candidates[name] = Self.possibleNames(entries, stored, model).filter { !names.contains($0) }
     }
-    // Repeat, because assigning a name to one keyspace rules out that name for all other keyspaces.
+    // Select a keyspace with only one possible name, unless another keyspace has the same only
+    // choice.
     func clearCandidate() -> (key: String, value: [String])? {
       candidates.first { name, possible in
         possible.count == 1
           && !candidates.contains { $0.key != name && $0.value == possible }
       }
     }
+    // Repeat, because assigning a name to one keyspace rules out that name for all other keyspaces.
     while let clear = clearCandidate() {
       try rename(clear.key, to: clear.value[0])
       names.insert(clear.value[0])
@@ -96,15 +98,15 @@ struct LostKeyspaces {
     _ entries: [Entry], _ stored: StoredModel, _ model: StoreModel
   ) -> [String] {
     if entries.allSatisfy({ $0.numbers.count == 1 }) {
-      // The keyspace of next row IDs contains only eight-byte values. Records are longer.
+      // The keyspace of next row IDs contains only eight-byte values, whereas records are longer.
       if entries.allSatisfy({ $0.value.count == 8 }) {
         return entries.allSatisfy({ isNextRow($0, stored) }) ? [StoredModel.rowsKeyspace] : []
       }
       return model.entities.filter { isRow(of: $0, entries, stored) }.map(\.keyspace)
     }
     guard entries.allSatisfy({ $0.numbers.count == 2 }) else { return [] }
-    // Recognise the history by its transaction numbers. Object numbers are greater than any
-    // transaction number, because they contain an entity number.
+    // Recognise the history by its transaction numbers. They are lower than any object number,
+    // because object numbers contain an entity number.
     if entries.allSatisfy({ $0.numbers[0] <= ObjectNumber.maxRow }) {
       return [HistoryFormat.keyspace]
     }

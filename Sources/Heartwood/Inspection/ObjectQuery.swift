@@ -1,4 +1,4 @@
-/// A query, written in the format language, for objects whose entity has no class.
+/// A format-language query for objects whose entity has no class.
 package struct ObjectQuery: Sendable {
   /// The name of the entity.
   package var entity: String

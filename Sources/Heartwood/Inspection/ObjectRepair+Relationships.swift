@@ -113,7 +113,7 @@ extension ObjectRepair {
     return slots
   }
 
-  /// Adds the members that, according to the inverse relationship, are missing from a list.
+  /// Adds the members that are missing from a list but present in the inverse relationship.
   ///
   /// In an ordered list, the method adds these members at the end.
   private func restoreMembers(_ list: List) throws {

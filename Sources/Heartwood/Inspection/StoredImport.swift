@@ -14,7 +14,7 @@ struct StoredImport {
   private var run: BatchRun
   /// The pending changes, keyed by unique value.
   private var owners: RowChanges.Owners = [:]
-  /// The previous states of the changes affected by the current element.
+  /// The state that each pending change had before the current element modified it, keyed by row.
   private var undo: [ObjectNumber: RowChange.Request] = [:]
   /// The relationships to set later, because their target objects do not exist yet.
   private var postponed: [Postponed] = []
@@ -38,7 +38,7 @@ struct StoredImport {
     let value: StoredValue
   }
 
-  /// The effect of an element.
+  /// The effect that importing an element has on its object.
   private enum Outcome { case inserted, updated, unchanged }
 
   /// The number of changes that are written together.
@@ -110,8 +110,8 @@ struct StoredImport {
     owners = [:]
   }
 
-  /// Writes the pending changes if `row` sets the members of a relationship and these changes may
-  /// affect its current members.
+  /// Writes the pending changes if they may affect the current members of a relationship that `row`
+  /// sets.
   ///
   /// To determine which members a row adds and removes, the import reads the members that have
   /// already been written.

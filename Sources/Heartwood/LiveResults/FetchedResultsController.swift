@@ -74,7 +74,7 @@ public final class FetchedResultsController<M: ManagedObject>: Observable {
       let query = try LiveQuery(fetchRequest, storeContext, section: sectionKeyPath)
       let feed = storeContext.resultsFeed
       let new = try feed.makeList(query)
-      // Capture the controller weakly. It owns the list, so a strong capture would create a
+      // Capture the controller weakly, because it owns the list and a strong capture would create a
       // reference cycle.
       new.didChange = { [weak self] in self?.notifyObservers(of: $0) }
       let old = list
@@ -199,8 +199,8 @@ public final class FetchedResultsController<M: ManagedObject>: Observable {
     return object
   }
 
-  /// Returns an object's section and its position in that section, or `nil` if it is not in the
-  /// list.
+  /// Returns an object's section and its position in that section, or `nil` if the object is not in
+  /// the list.
   ///
   /// - Complexity: O(sections + log n).
   public func indexPath(forObject object: M) -> IndexPath? {

@@ -52,8 +52,8 @@ struct ListDirectory {
 
     /// Calls `body` with the list of each range that contains the given value.
     ///
-    /// NaN is treated as part of every range. Comparisons exclude NaN from every range, but a fetch
-    /// sorts NaN last, so a list that begins after a certain value may contain NaN.
+    /// NaN is treated as part of every range, although comparisons exclude it. A fetch sorts NaN
+    /// last, so a list that begins after a certain value may contain NaN.
     func forEach(at value: StoredValue, _ body: (LiveList) -> Void) {
       if value.isNotANumber {
         for range in ranges { body(range.list) }
@@ -127,7 +127,7 @@ struct ListDirectory {
 }
 
 extension PropertyDemand {
-  /// The values that the demand allows, as ranges, or `nil` if they cannot be represented as
+  /// The ranges of values that the demand allows, or `nil` if the values cannot be represented as
   /// ranges.
   var ranges: [(lower: StoredValue?, upper: StoredValue?)]? {
     // A value that has no order, such as NaN, cannot be compared even with itself.

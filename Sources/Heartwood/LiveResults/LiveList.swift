@@ -74,7 +74,7 @@ final class LiveList {
   /// The number of objects in the list.
   var count: Int { window.count }
 
-  /// The range of positions in the tree covered by the list.
+  /// The range of tree positions that the list covers.
   private var window: Range<Int> { fullWindow.clamped(to: 0..<tree.count) }
 
   /// The range of positions that the request asks for, which may extend beyond the tree.

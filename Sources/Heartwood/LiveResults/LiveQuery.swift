@@ -34,13 +34,13 @@ final class LiveQuery {
   /// order depends on more than the objects' stored values, or if the list belongs to a child
   /// context.
   let fetchesAgain: Bool
-  /// A Boolean value that indicates whether an unsaved deletion can affect the list, because the
-  /// relationships of other objects then omit the deleted object.
+  /// A Boolean value that indicates whether unsaved deletions can affect the list by removing the
+  /// deleted objects from relationships.
   let showsDeletions: Bool
   /// The slot of the property that ``ListDirectory`` uses to find the list, and the required ranges
   /// of the property's values.
   ///
-  /// The property is `nil` if no condition of the request can be used to find the list.
+  /// The value is `nil` if no condition of the request can be used to find the list.
   private(set) var wanted: (slot: Int, ranges: [(lower: StoredValue?, upper: StoredValue?)])?
   private var plan: FetchPlan
   private let makePlan: () throws -> FetchPlan
@@ -187,7 +187,7 @@ final class LiveQuery {
   ///
   /// - Throws: Any error from reading rows.
   func fetch(_ storeContext: ManagedObjectContext) throws -> Found {
-    // If the store was removed, the list must become empty, although a fetch would throw.
+    // If the store was removed, return an empty list, whereas an ordinary fetch would throw.
     guard !storeContext.model.isRemoved else { return Found(entries: []) }
     guard let order = plan.order, storeContext.parent == nil else {
       return try fetchObjects(storeContext)

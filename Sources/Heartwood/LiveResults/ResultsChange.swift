@@ -12,7 +12,7 @@ public struct ResultsChange: Sendable {
   /// other. The first save of an object changes its ID: the temporary ID is removed, and the
   /// permanent ID is inserted.
   public let difference: CollectionDifference<ManagedObjectID>
-  /// The IDs, in list order, of the objects whose attributes or to-one relationships have changed.
+  /// The IDs of the objects whose attributes or to-one relationships have changed, in list order.
   ///
   /// Removed, inserted and moved objects are not included.
   public let updated: [ManagedObjectID]

@@ -1,9 +1,9 @@
 /// The edits that turn one version of a list into another version.
 ///
 /// The edits consist of removed entries with their old positions, and inserted entries with their
-/// new positions. An entry that was removed and then reinserted at the same position among the
-/// remaining entries is treated as an entry that stayed. For an entry that stayed, the edits
-/// determine the new position from the old position, and vice versa.
+/// new positions. An entry also counts as having stayed if it was removed and then reinserted
+/// without moving past any entry that stayed. For an entry that stayed, the edits can convert its
+/// old position to its new position, and vice versa.
 struct ResultsEdits {
   typealias Entry = ResultsTree.Entry
 
@@ -160,7 +160,7 @@ struct ResultsEdits {
   ) -> (removed: [Placed], inserted: [Placed]) {
     var left = removed.filter { window.contains($0.position) }
     var entered = inserted.filter { window.contains($0.position) }
-    // The greatest distance by which the insertions and removals can have moved any other entry.
+    // The maximum number of positions by which the insertions and removals can move another entry.
     let reach = max(removed.count, inserted.count)
     for position in Self.edges(of: window, reach, count: oldCount) {
       guard let after = positionAfter(position), !window.contains(after) else { continue }

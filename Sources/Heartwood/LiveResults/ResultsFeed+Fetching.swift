@@ -47,7 +47,7 @@ extension ResultsFeed {
       return isAll ? Set(difference.numbers) : nil
     } catch let error as StorageError where error.kind == .foreignStore {
       // A read-only store reopens its files when another process first opens the store for writing.
-      // Generations from before the reopening cannot be compared with later ones.
+      // Return `nil`, because generations from before and after the reopening cannot be compared.
       return nil
     }
   }

@@ -86,7 +86,7 @@ extension ResultsFeed {
   func rereadMembers(among numbers: Set<ObjectNumber>?, _ view: StoreView) throws {
     guard storeContext.parent == nil else { return }
     var members: Set<ObjectNumber> = []
-    // Consider only refetched and windowed lists. All other lists have already reread their
+    // Consider only refetched and windowed lists, because all other lists have already reread their
     // objects.
     for list in lists where list.mustFetch || list.query.isWindowed {
       members.formUnion(

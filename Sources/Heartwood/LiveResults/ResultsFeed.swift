@@ -23,8 +23,7 @@ final class ResultsFeed: ContextFollower {
   ///
   /// The value is `nil` for a deleted object.
   private var shown: [ObjectNumber: [StoredValue]?] = [:]
-  /// The unchanged objects that the lists show without the related objects that the context has
-  /// deleted.
+  /// The unchanged objects whose shown relationships omit objects that the context has deleted.
   private var hidingNumbers: Set<ObjectNumber> = []
   /// The objects that changed since the last update.
   private var changed: Set<ManagedObject> = []
@@ -73,7 +72,8 @@ final class ResultsFeed: ContextFollower {
   /// This is the view that the existing lists show. If the new list showed a newer view, the next
   /// update would start there, and the existing lists would miss the changes in between.
   private func viewOfNewList() throws -> StoreView {
-    // If that view cannot be read any more, use a newer one. The next update refetches all lists.
+    // If that view can no longer be read, use a newer one, because the next update will refetch all
+    // lists.
     if !lists.isEmpty, let view = nextView ?? shownView, view.isCurrent { return view }
     return try rootView()
   }
@@ -100,8 +100,8 @@ final class ResultsFeed: ContextFollower {
   // MARK: Reports from the context
 
   func recordChange(of object: ManagedObject, isRefreshed: Bool) {
-    // Skip a refreshed object unless a list shows its unsaved changes. Its other changes are found
-    // by comparing the shown generation with the current one.
+    // Skip a refreshed object unless a list shows its unsaved changes, because its other changes
+    // are found by comparing the shown generation with the current one.
     if isRefreshed, shown[object.number] == nil { return }
     changed.insert(object)
   }
@@ -163,7 +163,7 @@ final class ResultsFeed: ContextFollower {
   /// The changes that an update has prepared, but not applied yet.
   private struct Update {
     let view: StoreView
-    /// The objects whose recorded changes the update covers.
+    /// The changed objects that this update handles.
     let changed: Set<ManagedObject>
     /// The examined objects, or `nil` if all lists are refetched.
     let numbers: Set<ObjectNumber>?
@@ -183,10 +183,10 @@ final class ResultsFeed: ContextFollower {
     let recorded = changed
     do {
       update = try preparedUpdate(view)
-      // Keep newer changes, because an object's `awakeFromFetch` may have changed other objects.
+      // Keep changes made during the update, because `awakeFromFetch` may change other objects.
       changed = changed.count == update.changed.count ? [] : changed.subtracting(update.changed)
       try rereadMembers(among: update.numbers, view)
-      // Throw the error that a fault has recorded if it could not be loaded.
+      // If a fault could not be loaded, throw the error that was recorded.
       try storeContext.requireReadable()
     } catch {
       changed.formUnion(recorded)
@@ -329,7 +329,7 @@ final class ResultsFeed: ContextFollower {
         // Look up the object only once, not once for each list.
         let object = registered(number)
         let isLoaded = object.map { !$0.isFault || $0.isInaccessible } ?? false
-        // As a fetch does, update an object with unsaved changes from its row before evaluating it.
+        // Update an object with unsaved changes from its row before evaluating it, as a fetch does.
         let rereads = rereads || !lists.isEmpty && object?.hasChanges == true
         if isLoaded, rereads { _ = try storeContext.materialize(number, storage, record) }
         let isChanged = object?.hasChanges == true
@@ -344,7 +344,7 @@ final class ResultsFeed: ContextFollower {
           try list.recordState(of: number, keys) { try isUpdated(list) }
           if keys != nil, !list.query.isWindowed { isMember = true }
         }
-        // As a fetch does, update the object if it is loaded and a list contains it.
+        // Update the object if it is loaded and a list contains it, as a fetch does.
         if isMember, isLoaded, !rereads {
           _ = try storeContext.materialize(number, storage, record)
         }

@@ -1,7 +1,7 @@
 /// The objects of a live list at one moment, loaded as they are accessed.
 ///
-/// A list never changes. The list contains the same objects in the same order, even after the
-/// objects have changed, left the live list or been deleted. If an object is no longer in memory
+/// A list never changes: it contains the same objects in the same order, even after the objects
+/// have changed, left the live list or been deleted. If an object is no longer in memory
 /// and has no row, the list returns a fault, as for any object whose row another context has
 /// deleted. The list must be used on the thread of its context.
 public struct ResultsList<M: ManagedObject>: RandomAccessCollection {

@@ -16,7 +16,7 @@ public struct ResultsSection<M: ManagedObject>: RandomAccessCollection {
   ///   memory.
   public var objects: [M] { list.objects(in: range) }
 
-  /// Returns the section value as a value of the given type.
+  /// Returns the section value, converted to the given type.
   ///
   /// - Throws: An error if the value does not have the given type.
   public func value<Value: AttributeValue>(as type: Value.Type = Value.self) throws -> Value {

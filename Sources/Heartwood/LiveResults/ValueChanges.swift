@@ -46,7 +46,7 @@ final class ValueChanges {
     guard let storage = feed.storeContext.model.storage(of: number) else { return false }
     let object = feed.changedObject(number, query)
     if shown == nil, !isReadable {
-      // The lists show values from a version of the row that can no longer be read. Treat any
+      // The lists show values from a version of the row that can no longer be read, so treat any
       // unsaved edit as a difference.
       let isEdited = object?.changes?.originals.isEmpty == false
       return try isEdited || wasWritten(number, storage)

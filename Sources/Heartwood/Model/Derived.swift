@@ -12,8 +12,8 @@ public import Foundation
 /// ```
 ///
 /// The computed value is visible after the save, and replaces any value that you have set. The
-/// source must not itself be a derived attribute. If there is no source value, the save sets the
-/// derived attribute to `nil` if it is optional, and to its initial value otherwise.
+/// source must not itself be a derived attribute. If there is no source value, the save sets an
+/// optional derived attribute to `nil`, and any other derived attribute to its initial value.
 public struct Derived: EntityRule {
   let attribute: AnyKeyPath
   let formula: DerivationFormula

@@ -24,7 +24,8 @@ protocol PropertyStorage: SendableMetatype {
   /// A Boolean value that indicates whether the property is an attribute of a type that the library
   /// supports directly, rather than of a custom type.
   static var isStandardType: Bool { get }
-  /// All values of the attribute's type, in stored form, in the order defined by the type's `<`.
+  /// The stored forms of all values of the attribute's type, in the order that the type's `<`
+  /// defines.
   ///
   /// The array is empty if the order is unknown. The property is `nil` if `<` orders the values in
   /// the same way as their stored forms, as it does for all standard types.

@@ -8,9 +8,9 @@ import Foundation
 /// @Attribute("n", renamedFrom: "title") var nickname: String? = nil
 /// ```
 ///
-/// - Complexity: Reading costs as much as reading a plain stored property, plus loading the row if
-///   the object is a fault. Writing to a fetched object also records the attribute's previous
-///   value.
+/// - Complexity: Reading takes as long as reading a plain stored property. If the object is a
+///   fault, reading also loads the row. Writing to a fetched object also records the attribute's
+///   previous value.
 @propertyWrapper
 public struct Attribute<Value: AttributeValue> {
   @usableFromInline var stored: Value
@@ -88,8 +88,8 @@ public struct Attribute<Value: AttributeValue> {
   /// If the object is a fault, reading the attribute loads the object first.
   ///
   /// While a mutating method or an `inout` argument changes the attribute in place, reading the
-  /// attribute returns the value before the change. If the attribute is a collection, reading it
-  /// returns an empty collection instead.
+  /// attribute returns its previous value. If the attribute is a collection, reading it returns an
+  /// empty collection instead.
   ///
   /// The accessors are always inlined, so that the compiler can see the key path and access the
   /// property directly. Resolving the key path at run time would take a hundred times as long.

@@ -69,8 +69,9 @@ extension ManagedObject {
 
   /// Updates the object's kept stored values after `awakeFromFetch` has returned.
   ///
-  /// For each attribute with a kept stored value, the method records the attribute's current value
-  /// in memory. If the two values are equal, the stored value is no longer kept.
+  /// For each attribute whose stored value is kept, this method records the attribute's current
+  /// value in memory. If the stored value and the current value are equal, the stored value is
+  /// discarded.
   final func updateKeptValues() {
     guard let keptValues, let entity = entityDescription else { return }
     for (slot, value) in keptValues {

@@ -13,10 +13,11 @@ public import Observation
 /// ```
 ///
 /// An object belongs to one context. It can be used only in that context, and by only one thread at
-/// a time. Two objects are equal only if they are the same instance. Each context has its own
-/// object for each row. A fetched object has its values in memory. An object that is reached
-/// through a relationship may be a *fault*, whose values are loaded when one of its properties is
-/// first used.
+/// a time. Each context has its own object for each row, and two objects are equal only if they are
+/// the same instance.
+///
+/// A fetched object has its values in memory. An object that is reached through a relationship may
+/// be a *fault*, whose values are loaded when one of its properties is first used.
 nonisolated open class ManagedObject: Hashable, Identifiable, Observable {
   /// The kinds of property access that require extra work.
   ///
@@ -168,6 +169,6 @@ struct ObjectState: OptionSet, Sendable {
   static let membersMayBeStale = ObjectState(rawValue: 256)
   /// The object was marked as deleted without having been loaded, because it has no row.
   static let withoutValues = ObjectState(rawValue: 512)
-  /// The object's `awakeFromFetch` is running, so attributes that it sets are not edits.
+  /// The object's `awakeFromFetch` is running, so setting an attribute is not considered an edit.
   static let awakening = ObjectState(rawValue: 1024)
 }

@@ -46,8 +46,8 @@ package struct MemberSet: Sequence {
     elements[position] = nil
     positions[ObjectIdentifier(object)] = nil
     count -= 1
-    // Keep at least half of the elements non-`nil`, so that iteration takes time proportional to
-    // the number of objects. Compaction then takes amortised constant time per removal.
+    // Remove the `nil` elements when they outnumber the objects, so that iteration takes time
+    // proportional to the number of objects. The amortised cost per removal is constant.
     if count * 2 < elements.count { compact() }
     return true
   }

@@ -63,9 +63,9 @@ struct MemberChanges {
   private(set) var removed = MemberSet()
   /// The members of an ordered relationship at the time they were read.
   ///
-  /// The base is set before the first change. If the list is not loaded at that time, the base is
-  /// set when the list is loaded. Until then, and for new objects, the base is `nil`. Once the base
-  /// is set, the current list is loaded too, and comparing the two shows which members were moved.
+  /// The property is set before the first change or, if the list is not loaded at that time, when
+  /// the list is loaded. Until then, and for new objects, its value is `nil`. Once it is set, the
+  /// current list is loaded too, and comparing the two lists shows which members were moved.
   var base: [ManagedObject]?
 
   init(base: [ManagedObject]? = nil) { self.base = base }

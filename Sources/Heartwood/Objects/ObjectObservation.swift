@@ -66,8 +66,8 @@ final class ObjectObservation {
 
 /// The key paths that represent properties in observations.
 ///
-/// The key paths are made from slots, because the key paths that the program uses are unknown where
-/// properties are read.
+/// The key paths are made from slots, because a read does not reveal the key path that the program
+/// has used.
 private enum ObservedProperties {
   typealias Path = any KeyPath<ManagedObject, Int> & Sendable
 

@@ -41,7 +41,7 @@ final class PropertyProbe: ObjectSource {
     }
     // If the last component is a computed property, the properties that its getter reads were
     // recorded instead. Detect this case by comparing the type of the last recorded property with
-    // the type of the key path. These types usually differ. If they are equal, compare the values.
+    // the type of the key path or, if the types are equal, by comparing the values.
     guard last.property.storage.isValue(of: valueType), isUnchanged else { return nil }
     let isOptional = valueType is any NestableOptional.Type
     for value in last.property.samples where isOptional || !value.isNull {
@@ -88,8 +88,8 @@ final class PropertyProbe: ObjectSource {
     object.hooks = [.reading, .writing]
     object.source = self
     prototypes.append(object)
-    // Set the number and the ID space too. The key path may read the object's ID, which is computed
-    // from these properties.
+    // Set the number and the ID space too, because the key path may read the object's ID, which is
+    // computed from these properties.
     object.number = ObjectNumber(bits: Int64(prototypes.count))
     object.changes = ObjectChanges()
     object.changes?.space = space
@@ -104,8 +104,8 @@ final class PropertyProbe: ObjectSource {
     probe.path.append((entity, property))
     probe.owner = object
     if let sample = probe.sample, sample.property === property {
-      // Ignore any error. A type with only a few valid values may reject the sample, and the
-      // property then keeps its value.
+      // Ignore any error, because a type with only a few valid values may reject the sample. In
+      // that case, the property keeps its value.
       try? property.storage.setValue(sample.value, at: object.memory + property.offset)
     }
   }
@@ -161,9 +161,9 @@ final class PropertyProbe: ObjectSource {
 extension PropertyDescription {
   /// Sample values for testing whether a key path transforms the attribute's value.
   ///
-  /// Only common values are used, because the getter of a computed property may trap if it is
-  /// called with an unusual value. For the same reason, there are no samples for types that the
-  /// program itself defines.
+  /// Only common values are used, because the getter of a computed property may trap if it reads an
+  /// unusual value. For the same reason, there are no samples for types that the program itself
+  /// defines.
   fileprivate var samples: [StoredValue] {
     guard case .attribute(let type, let isOptional) = kind, storage.isStandardType else {
       return []

@@ -4,7 +4,7 @@ import Synchronization
 /// A recorder of the property wrappers in the objects that the schema creates.
 ///
 /// Each wrapper registers itself when it is initialised. The wrappers of a subclass register before
-/// those of its superclass. The wrappers of a single class register in declaration order. The
+/// those of its superclass, and the wrappers of a single class register in declaration order. The
 /// options of a declaration are available only during initialisation, because objects do not store
 /// them.
 @usableFromInline

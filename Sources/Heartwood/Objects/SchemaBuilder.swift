@@ -72,8 +72,8 @@ struct SchemaBuilder {
   ) -> (properties: [PropertyDescription], composites: [CompositeDescription])? {
     let (object, entries) = PropertyRecorder.record { type.init() }
     let classes = ClassLayout.fields(of: type).map { $0.filter { $0.storage != nil } }
-    // Reverse the order of the classes. The wrappers of a subclass register before those of the
-    // superclass, but the slots of the superclass come first.
+    // Reverse the order of the classes, because the wrappers of a subclass register before those of
+    // the superclass, whereas the slots of the superclass come first.
     var ordered: [PropertyRecorder.Entry] = []
     var rest = entries[...]
     for fields in classes.reversed() {
@@ -171,8 +171,9 @@ struct SchemaBuilder {
 
   /// Returns whether a value is a date that is close to the current time.
   ///
-  /// The check is needed for default values such as `Date()`, which differ between objects. Objects
-  /// created in quick succession may get the same date if the clock is coarse.
+  /// Without this check, a default value such as `Date()` could appear to be the same for all
+  /// objects, because objects created in quick succession may get the same date if the clock is
+  /// coarse.
   private func isNow(_ value: StoredValue) -> Bool {
     guard case .date = value, let date = try? Date(storedValue: value) else { return false }
     return abs(date.timeIntervalSinceNow) < 60
@@ -227,7 +228,8 @@ struct SchemaBuilder {
           "The inverse of \(entity.name).\(property.name) is not a relationship of the destination "
             + "class. Specify a relationship that the destination class declares or inherits.")
       }
-      // Set the inverses in all subentities too, because inherited relationships keep their slots.
+      // Set the inverses in all subentities too, because they inherit the relationship in the same
+      // slot.
       for member in entity.family {
         member.inverses[property.slot] = .init(entity: other.entity, property: other.property)
       }

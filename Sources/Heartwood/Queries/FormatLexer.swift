@@ -202,7 +202,7 @@ struct FormatLexer {
   private mutating func argument() throws(ObjectGraphError) -> FormatToken.ArgumentKind {
     let start = position
     position += 1
-    // Accept a length modifier (`l` or `ll`) and ignore it.
+    // Skip a length modifier (`l` or `ll`), because numeric arguments may have any size.
     var width = 0
     while width < 2, current == "l", character(1).map({ "dilufg".contains($0) }) == true {
       position += 1

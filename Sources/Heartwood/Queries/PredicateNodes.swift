@@ -36,7 +36,7 @@ extension PredicateExpressions.KeyPath: TranslatableNode {
   }
 }
 
-/// A key path that is applied to an expression.
+/// A predicate node that applies a key path to an expression.
 protocol PathNode {
   var path: AnyKeyPath { get }
   var base: Any { get }

@@ -58,8 +58,8 @@ final class PredicateTranslation {
         + "and filter the fetched objects instead.")
   }
 
-  /// Throws `unsupportedPredicate` if a type's `<` may order values differently from the order of
-  /// their stored values.
+  /// Throws `unsupportedPredicate` if a type's `<` may not sort values in the order of their stored
+  /// values.
   ///
   /// For example, the values of an enumeration may be stored as strings, which sort alphabetically.
   func requireStoredOrder(of type: Any.Type) throws {

@@ -81,7 +81,7 @@ final class PredicateTree: @unchecked Sendable {
       switch node.content {
       case .leaf(let leaf):
         termCount += 1
-        // Limit the number of terms. Because nodes are shared, a small tree can expand into a huge
+        // Limit the number of terms, because a small tree with shared nodes can expand into a huge
         // expression.
         guard termCount <= QueryExpression.maxTermCount else {
           throw QueryResolver.unsupported(

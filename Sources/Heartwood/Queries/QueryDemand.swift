@@ -24,8 +24,8 @@ struct QueryDemand {
   /// A Boolean value that indicates whether every object that passes the test satisfies the
   /// condition.
   ///
-  /// If the demand is strict, an object whose value equals the bound passes the test but does not
-  /// satisfy the condition.
+  /// A strict demand has one exception: an object whose value equals the bound passes the test but
+  /// does not satisfy the condition.
   var isExact = false
   /// A Boolean value that indicates whether the condition excludes the bound of the range, although
   /// the test includes it.

@@ -197,8 +197,8 @@ extension QueryResolver {
   }
 
   func negation(_ term: QueryTerm) throws -> QueryTerm {
-    // Negate floating-point numbers by subtracting them from -0.0. If 0.0 were subtracted from 0.0,
-    // the result would be 0.0 instead of -0.0.
+    // Negate floating-point numbers by subtracting them from -0.0, because 0.0 - 0.0 is 0.0 instead
+    // of -0.0.
     let zero =
       term.type.isFloating
       ? QueryTerm(constant: .double(-0.0), term.type) : QueryTerm(constant: .integer(0), .integer)

@@ -95,12 +95,12 @@ extension StringOperator {
   /// Returns whether `text` contains, begins with, ends with or is like `wanted`, depending on the
   /// operator.
   ///
-  /// The method does not evaluate regular expressions. For these operators, the result is `false`.
+  /// For the operators that use regular expressions, the result is always `false`.
   func holds(_ text: String, _ wanted: String) -> Bool {
     switch self {
     // Compare strings character by character, so that a match never begins or ends within a
-    // character. Every string contains the empty string. This file must not import Foundation,
-    // whose `contains` compares Unicode scalars instead.
+    // character. Therefore, this file must not import Foundation, whose `contains` compares Unicode
+    // scalars instead. Every string contains the empty string.
     case .contains: wanted.isEmpty || text.contains(wanted)
     case .begins: text.hasPrefix(wanted)
     case .ends: text.hasSuffix(wanted)

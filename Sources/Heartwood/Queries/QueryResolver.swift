@@ -199,8 +199,8 @@ final class QueryResolver {
       term.decimal = constant.decimal
       return term
     }
-    // Check the store. The ID of an object in another store must not match an object with the same
-    // number in this store.
+    // Check the store, because the ID of an object in another store must not match an object with
+    // the same number in this store.
     guard other.store == space.store else {
       return QueryTerm(constant: .integer(0), constant.type)
     }

@@ -173,8 +173,8 @@ final class TextListCursor: TextLeafCursor {
 final class TextIntersection: TextCursor {
   private let required: [TextCursor]
   private let excluded: [TextCursor]
-  /// A closure that returns whether to accept a row at which all required cursors are, or `nil` to
-  /// accept every such row.
+  /// A closure that returns whether to accept a row that all required cursors have reached, or
+  /// `nil` to accept every such row.
   private let accepts: (() throws -> Bool)?
 
   /// Creates a cursor over the rows that are in all `required` cursors and in no `excluded` cursor.

@@ -39,14 +39,14 @@ struct TextPattern {
     anchor = ranks.indices.max { ranks[$0] < ranks[$1] } ?? 0
   }
 
-  /// Returns whether a string passes the test.
+  /// Returns whether a string matches the pattern.
   func matches(_ other: String) -> Bool {
     var other = other
     let result = other.withUTF8 { matches(utf8: UnsafeRawBufferPointer($0)) }
     return result ?? test.holds(other.folded(options), text)
   }
 
-  /// Returns whether a string with the given UTF-8 bytes passes the test, or `nil` if the bytes
+  /// Returns whether a string with the given UTF-8 bytes matches the pattern, or `nil` if the bytes
   /// alone do not determine the result.
   func matches(utf8 content: UnsafeRawBufferPointer) -> Bool? {
     guard isPlain else { return nil }

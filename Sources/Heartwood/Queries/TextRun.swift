@@ -264,8 +264,8 @@ final class TextRun {
       cursor = try node(root)
       let sharesCursors = TextSearchTree.isFlat(root)
       for leaf in run.search.tree.leaves.indices where run.search.tree.areScored[leaf] {
-        // Create another cursor if cursors cannot be shared. A shared cursor could already be past
-        // rows that other parts of the query match.
+        // Create another cursor if cursors must not be shared, because a shared cursor could
+        // already be past rows that other parts of the query match.
         guard sharesCursors, let own = used[leaf] else {
           scored.append((leaf, self.leaf(leaf)))
           continue

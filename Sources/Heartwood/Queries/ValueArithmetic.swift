@@ -84,8 +84,7 @@ extension ArithmeticOperation {
 }
 
 extension StoredValue {
-  /// The value as a floating-point number, rounded if necessary, or `nil` if the value is not a
-  /// number.
+  /// The floating-point number that is closest to the value, or `nil` if the value is not a number.
   fileprivate var double: Double? {
     switch self {
     case .double(bits: let bits): Double(bitPattern: bits)

@@ -79,7 +79,7 @@ extension StoredValue {
   /// The conversion is impossible for infinity, NaN, and floating-point numbers that are too large
   /// or too small for a decimal number.
   ///
-  /// - Parameter isFloat: Whether the value, if it is a floating-point number, is a `Float`.
+  /// - Parameter isFloat: Whether a floating-point value is a `Float` instead of a `Double`.
   private func decimal(isFloat: Bool) -> Decimal? {
     switch self {
     case .string(let text): try? Decimal(storedValue: .string(text))
@@ -102,7 +102,7 @@ extension StoredValue {
   /// Returns the value as a stored decimal number, or the value itself if the conversion is
   /// impossible.
   ///
-  /// - Parameter isFloat: Whether the value, if it is a floating-point number, is a `Float`.
+  /// - Parameter isFloat: Whether a floating-point value is a `Float` instead of a `Double`.
   func asDecimal(isFloat: Bool) -> StoredValue {
     decimal(isFloat: isFloat).map { .string($0.description) } ?? self
   }

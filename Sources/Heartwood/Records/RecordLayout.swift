@@ -10,8 +10,8 @@
 /// └────────┴─────────┴───────┴─────────────────────┴──────────────────┴──────────┘
 /// ```
 ///
-/// The version identifies the transaction that wrote the record. The version is the transaction's
-/// base, which is the number of its first frame. If a transaction rewrites a record only because
+/// The version is the base of the transaction that wrote the record. A transaction's base is the
+/// number of its first frame. If a transaction rewrites a record only because
 /// attributes that are derived from other rows have changed, the version stays the same. A null bit
 /// is set for each field that has no value. A fixed-length field without a value still occupies its
 /// bytes, which are zero. The ends of variable-length fields are relative to the start of the first

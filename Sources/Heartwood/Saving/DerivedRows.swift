@@ -1,4 +1,4 @@
-/// A step of a transaction that recomputes the derived attributes affected by changes to rows.
+/// The recomputation of derived attributes that are affected by a transaction's changes to rows.
 ///
 /// Attributes that are derived from the object itself are computed before unique constraints are
 /// checked. Attributes that are derived over a relationship are computed last, after all

@@ -134,7 +134,7 @@ extension ManagedObjectContext {
     observer?.recordChange(of: object)
   }
 
-  /// Sets each property of an object whose value differs from the row's value.
+  /// Updates each property whose value differs from the value in the object's row.
   private func apply(_ values: [StoredValue], to object: ManagedObject) {
     for property in object.entityDescription?.columns ?? [] {
       let value = values[property.slot]

@@ -3,9 +3,9 @@ extension RowChanges {
   /// A row to delete, and the objects that were removed from the row's relationships beforehand.
   struct Deletion {
     let change: RowChange
-    /// The previous targets of the references that were set before the deletion, keyed by slot.
+    /// The original targets of the references that were edited before the deletion, keyed by slot.
     ///
-    /// A value is `nil` if the reference had no target.
+    /// A value is `nil` if the reference originally had no target.
     var references: [Int: ObjectNumber?] = [:]
     /// The removed members, keyed by slot.
     var removed: [Int: Set<ObjectNumber>] = [:]
@@ -89,12 +89,12 @@ extension RowChanges {
   }
 
   /// Returns whether this save has already ended the relationship between `other` and the deleted
-  /// row.
+  /// row, so that the delete rules ignore `other`.
   ///
-  /// If the relationship has ended, the delete rules ignore `other`. The relationship has ended if
-  /// `other` was removed from it before the deletion, or if the inverse reference of `other` has a
-  /// different target after the save. The relationship has not ended if a conflict overrode the
-  /// deletion of `other` or an edit to its inverse reference.
+  /// The relationship has ended if `other` was removed from it before the deletion, or if the
+  /// inverse reference of `other` has a different target after the save. However, the relationship
+  /// has not ended if a conflict overrode the deletion of `other` or an edit to its inverse
+  /// reference.
   private func hasReleased(
     _ other: ObjectNumber, _ property: PropertyDescription, _ deletion: Deletion
   ) -> Bool {

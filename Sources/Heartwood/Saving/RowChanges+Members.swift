@@ -96,8 +96,8 @@ extension RowChanges {
     guard case .toMany(let isOrdered) = property.kind else { return }
     if isOrdered { lists.include(change.number, property.slot) }
     let inverse = change.storage.entity.inverses[property.slot]
-    // Skip a one-to-many relationship, whose contents are determined by the members' references.
-    // These references have already been written.
+    // Skip a one-to-many relationship, because its members are determined by their references,
+    // which have already been written.
     if case .toOne = inverse?.property.kind { return }
     for (members, joins) in [(edit.removed, false), (edit.added, true)] {
       for member in members.map(resolved) {

@@ -1,6 +1,7 @@
 /// The changes to rows in one transaction.
 ///
-/// Contexts, batch requests and reverts write rows only through this class.
+/// Contexts, batch requests and reverts write rows through this class, except in the fast paths of
+/// ``SaveRequest``.
 ///
 /// The caller specifies the new values of each row, and the members to add and remove. This class
 /// determines the consequences: it merges new objects into existing rows, applies delete rules,
@@ -32,7 +33,7 @@ final class RowChanges {
   @exclusivity(unchecked) var lists = ListEdits()
   /// For each row that has been looked up, a Boolean value that indicates whether the row exists.
   @exclusivity(unchecked) private var knownRows = NumberTable<Bool>()
-  /// The rows that, according to the caller, no longer exist in the store.
+  /// The rows that the caller has reported as missing from the store.
   private(set) var missingRows: Set<ObjectNumber> = []
   /// The rows whose requested deletion was overridden in a conflict.
   ///
@@ -169,8 +170,8 @@ final class RowChanges {
       for change in list where !change.isDeleted { try deriveOwn(change) }
     }
     let requested = list
-    // Delete rows first. A row that is deleted by a delete rule releases its unique values, and no
-    // new object may be merged into it (C-13).
+    // Delete rows first, because a row that is deleted by a delete rule releases its unique values,
+    // and no new object may be merged into it (C-13).
     try performDeletions()
     try resolveUniqueConstraints(of: requested)
     try resolveReferences()

@@ -234,8 +234,8 @@ struct SaveRequest {
       isContested = true
       return outcomes.append((object, .deleted))
     }
-    // Keep the row if the object was marked as deleted only because its row could not be found. The
-    // row now exists again.
+    // Keep the row, which now exists again, if the object was marked as deleted only because its
+    // row could not be found.
     if object.isInaccessible { return keepRow(of: object) }
     if row.version != object.baseVersion, object.version != 0 {
       isContested = true
@@ -337,8 +337,8 @@ struct SaveRequest {
     _ object: ManagedObject, _ edits: [Int: StoredValue], _ mine: [StoredValue],
     _ theirs: [StoredValue]
   ) -> (after: [StoredValue], edited: SlotSet) {
-    // Merge a fault's edits even if the policy is `overwrite`, because a fault has no other values
-    // that could replace those of the row.
+    // Merge a fault's edits even if the policy is `overwrite`, because a fault has no values except
+    // its edits, so all other values must come from the row.
     if policy.kind == .overwrite, !object.isFault {
       return (mine, references(edits.keys, entity(object)))
     }

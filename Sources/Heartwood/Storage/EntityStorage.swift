@@ -20,7 +20,8 @@ final class EntityStorage: Sendable {
   private let constants: [[StoredValue]]
   /// The slot of each field in a new record, in field order.
   private let columns: [Int]
-  /// The memory location within a managed object of each field of a new record, in field order.
+  /// The locations in an object's memory from which the fields of a new record are filled, in field
+  /// order.
   private let memoryFields: [MemoryField]
   /// The fillers that set the properties of managed objects from records, one for each layout.
   let fillers: [ObjectFiller]
@@ -36,8 +37,9 @@ final class EntityStorage: Sendable {
   let variableColumns: [PropertyDescription]
   /// The attributes whose values are kept in the history when an object is deleted.
   ///
-  /// These are the attributes that the model declares as preserved. If the entity has a unique
-  /// attribute, they also include the one by which readers of the history can identify the object.
+  /// These are the attributes that the model declares as preserved. If the entity has unique
+  /// attributes, one of them is included too, so that readers of the history can identify the
+  /// deleted object.
   let preservedColumns: [PropertyDescription]
   /// The preserved variable-length attributes.
   let preservedVariableColumns: [PropertyDescription]
@@ -220,7 +222,8 @@ final class EntityStorage: Sendable {
   /// Returns the values of a record, indexed by slot.
   ///
   /// If the record has no value for a property, the result contains the default value that the
-  /// property had when it was added or became required, or null if it had no default value.
+  /// property had when it was added or became required. If it had no default value, the result
+  /// contains null.
   func values(_ view: RecordView) throws -> [StoredValue] {
     var values = constants[view.layoutNumber]
     for (field, property) in properties[view.layoutNumber].enumerated() {

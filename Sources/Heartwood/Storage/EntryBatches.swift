@@ -1,5 +1,5 @@
 extension RowsKeyspace {
-  /// The limits of a batch: the number of entries, and the total size of their values in bytes.
+  /// The maximum number of entries in a batch, and the maximum total size of their values in bytes.
   private static let batchLimits = (count: 1000, byteCount: 1 << 20)
 
   /// Iterates over entries in batches, so that `body` can modify entries between batches.

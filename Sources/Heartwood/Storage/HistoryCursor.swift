@@ -1,6 +1,7 @@
-/// A cursor that reads the changes in a history one by one.
+/// A cursor that returns the changes in a history one by one.
 ///
-/// The changes are read in groups, so memory use does not depend on the length of the history.
+/// The cursor reads the changes in groups, so memory use does not depend on the length of the
+/// history.
 struct HistoryCursor {
   /// A change, together with its transaction.
   struct Change {

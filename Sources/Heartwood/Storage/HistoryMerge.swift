@@ -1,6 +1,8 @@
 import Foundation
 
-/// A merge of the histories of several stores into one sequence, whose tokens cover all stores.
+/// A merge of the histories of several stores into one sequence of transactions.
+///
+/// The token of each merged transaction covers all stores.
 struct HistoryMerge {
   /// The position reached by the merge in each store's history.
   private var positions: [UUID: HistoryPosition]

@@ -45,7 +45,8 @@ final class HistoryWriter {
 
   /// Records the deletion of an object.
   ///
-  /// - Parameter tombstone: The preserved properties, each as its number and its value as text.
+  /// - Parameter tombstone: The number of each preserved property, with the property's value as
+  ///   text.
   func deleted(_ number: ObjectNumber, _ tombstone: [(UInt16, String)]) throws {
     HistoryFormat.append(.delete(tombstone), number, to: &chunk)
     try flushIfFull()

@@ -7,7 +7,7 @@
 struct PendingWords {
   struct Word {
     let term: [UInt8]
-    /// The content of the posting, as in ``TextPostings``.
+    /// The content of the posting, in the format that ``TextPostings`` describes.
     let content: [UInt8]
   }
 

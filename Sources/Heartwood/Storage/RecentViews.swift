@@ -4,9 +4,9 @@ import Synchronization
 /// A cache that retains the views that contexts have read recently, and releases them when they are
 /// no longer used.
 ///
-/// A context without a pin reads the newest generation. A generation that the context read some
-/// time ago must not prevent log reclamation. The context therefore refers to its view weakly, and
-/// this cache retains the view between reads.
+/// A context without a pin reads the newest generation, and a generation that it read some time ago
+/// must not prevent log reclamation. The context therefore refers to its view weakly, and this
+/// cache retains the view between reads.
 final class RecentViews: Sendable {
   /// The interval at which unused views are released.
   ///

@@ -185,8 +185,8 @@ struct RelationshipMigration {
       }
   }
 
-  /// Deletes an entity's references, through `property`, to objects whose entities the step
-  /// removes.
+  /// Deletes all references through `property` from an entity's objects to objects of removed
+  /// entities.
   private func forgetRemoved(
     _ property: PropertyDescription, _ storage: EntityStorage
   ) throws {

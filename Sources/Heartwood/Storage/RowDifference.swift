@@ -129,8 +129,8 @@ extension ChangeSet {
     let id = ManagedObjectID(number, model.space)
     let entity = storage.entity
     switch (before, after) {
-    // Ignore an object that does not exist in either generation. Its deletion may have left member
-    // entries behind.
+    // Ignore an object that exists in neither generation, because only member entries left behind
+    // by its deletion can differ.
     case (nil, nil): return
     case (nil, _): entities[entity.name, default: EntityChanges()].inserted.append(id)
     case (_, nil): entities[entity.name, default: EntityChanges()].deleted.append(id)

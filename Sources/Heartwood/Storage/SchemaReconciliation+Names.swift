@@ -21,7 +21,7 @@ extension SchemaReconciliation {
     var free = Set(old.map(\.name))
     var result: [String: String] = [:]
     // Repeat, because a match may use up a stored name that is also the current name of another
-    // declaration. That declaration can then match one of its own former names.
+    // declaration, which can then match one of its own former names.
     var count: Int
     repeat {
       count = result.count
@@ -48,7 +48,7 @@ extension SchemaReconciliation {
 protocol RenamedInStore {
   /// The names that the current name has replaced, or `nil` if there are none.
   ///
-  /// If the schema uses one of these names again, it is the name of a different declaration.
+  /// If the schema uses one of these names again, the name belongs to a different declaration.
   var formerNames: [String]? { get set }
 }
 

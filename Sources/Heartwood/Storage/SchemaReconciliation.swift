@@ -323,7 +323,7 @@ extension StoredModel {
 
   /// Returns a string that describes how an attribute is derived.
   ///
-  /// The description contains numbers in place of names, so that renaming does not change it.
+  /// The description contains numbers in place of names, so it stays the same after a renaming.
   ///
   /// If the description changes, the attribute must be recomputed.
   func signature(of derived: DerivedAttribute, in own: StoredEntity) throws -> String {

@@ -39,8 +39,8 @@ extension EntityStorage {
       }
       return longest.map { tooLong($0, total, Self.maxRowByteCount, isTotal: true) }
     }
-    // Leave room for other data in the history entry, because a deletion stores all preserved
-    // values in a single entry.
+    // Limit the total size of the preserved values, because a deletion stores all of them, together
+    // with other data, in a single history entry.
     let limit = Self.maxRowByteCount - 1 << 16 - 64 * entity.columns.count
     let tombstone = preservedVariableColumns.reduce(0) { $0 + values[$1.slot].textByteCount }
     guard tombstone > limit else { return nil }

@@ -1,8 +1,8 @@
 import Foundation
 
 extension StorageType {
-  /// Returns the property wrapper type for an attribute of this storage type that has no
-  /// declaration in a class.
+  /// Returns the property wrapper type to use for an attribute of this storage type if no class
+  /// declares the attribute.
   func attributeStorage(isOptional: Bool) -> any PropertyStorage.Type {
     func storage<Value: AttributeValue>(_: Value.Type) -> any PropertyStorage.Type {
       isOptional ? Attribute<Value?>.self : Attribute<Value>.self
@@ -30,7 +30,8 @@ extension StorageType {
 }
 
 extension StoredModel.StoredKind {
-  /// The property wrapper type for a property of this kind that has no declaration in a class.
+  /// The property wrapper type to use for a property of this kind if no class declares the
+  /// property.
   var propertyStorage: any PropertyStorage.Type {
     switch self {
     case .attribute(let storageType, let isOptional):

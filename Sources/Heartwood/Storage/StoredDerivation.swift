@@ -9,7 +9,7 @@ package struct StoredDerivation {
   let relationship: (property: UInt16, destination: Int)?
   let attribute: UInt16?
 
-  /// Parses the description of a derivation, or returns `nil` if the description is invalid.
+  /// Creates a derivation from its description, or returns `nil` if the description is invalid.
   ///
   /// ``StoredModel/signature(of:in:)`` creates such descriptions.
   package init?(_ description: String) {
@@ -68,7 +68,7 @@ extension DerivationFormula {
     return compute.map { DerivationFormula(name: name, compute: $0) }
   }
 
-  /// Returns a function that finds the argument value that comes first in the given order.
+  /// Returns a function that, given several values, returns the one that comes first in `order`.
   ///
   /// If the order is empty, the function throws `incompatibleSchema` unless all values are equal.
   private static func first(in order: [StoredValue], _ path: String) -> Compute {

@@ -182,8 +182,8 @@ extension StoredModel.StoredEntity {
     }
   }
 
-  /// Returns whether this entity and `other` share an index or a relationship, or one refers to the
-  /// other.
+  /// Returns whether this entity and `other` share an index or a relationship, or whether one of
+  /// them refers to the other.
   func isRelated(to other: StoredModel.StoredEntity) -> Bool {
     let (ends, otherEnds) = (properties.compactMap(\.ends), other.properties.compactMap(\.ends))
     return ends.contains { $0.targets.contains(other.number) }
@@ -218,8 +218,8 @@ extension TextIndexDescription {
   /// Returns the name of the index's keyspace.
   ///
   /// The name consists of the number of the declaring entity, the numbers of the attributes and the
-  /// identifier of the tokenizer. When a program that does not declare an index opens the store, it
-  /// removes the index. Therefore, changes made by such a program are never missing from an index.
+  /// identifier of the tokenizer. When a program that does not declare the index opens the store,
+  /// the index is removed. Therefore, no index can miss the changes that such a program makes.
   func keyspace(_ stored: StoredModel.StoredEntity) throws -> String {
     let numbers = try slots.map { "\(try stored.number(of: entity.properties[$0]))" }
     return "text.\(stored.number).\(numbers.joined(separator: "-")).\(tokenizer.identifier)"
@@ -230,7 +230,7 @@ extension IndexDescription {
   /// Returns the name of the index's keyspace.
   ///
   /// The name consists of the number of the declaring entity and the numbers of the attributes, so
-  /// renaming does not change it.
+  /// it stays the same when the entity or an attribute is renamed.
   func keyspace(_ stored: StoredModel.StoredEntity) throws -> String {
     let numbers = try slots.map { "\(try stored.number(of: entity.properties[$0]))" }
     let kind = isUnique ? "unique" : "index"

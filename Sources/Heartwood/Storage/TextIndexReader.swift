@@ -38,8 +38,8 @@ final class TextIndexReader {
 
   /// Calls `body` with each term that is similar to a word, in ascending order.
   ///
-  /// - Complexity: Reads only those terms whose prefix may begin a similar term, and seeks past all
-  ///   others.
+  /// - Complexity: Reads only terms with a prefix that a similar term can have, and seeks past all
+  ///   other terms.
   func forEachTerm(
     similarTo test: inout TextSimilarity,
     _ body: (_ term: [UInt8], _ entry: TextIndexTerm) throws -> Void

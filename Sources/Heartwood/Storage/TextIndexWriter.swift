@@ -30,8 +30,9 @@ final class TextIndexWriter {
   /// The number of words in the changed rows.
   private var wordCount = 0
 
-  /// Creates a writer, or throws `incompatibleSchema` if the index has a custom tokenizer that this
-  /// program does not contain.
+  /// Creates a writer for one entity's objects in a text index.
+  ///
+  /// - Throws: `incompatibleSchema` if this program does not contain the index's custom tokenizer.
   init(_ keyspace: KeyspaceWriter, _ index: TextIndexDescription, entity number: Int) throws {
     self.keyspace = keyspace
     keys = TextIndexKeys(entity: number)

@@ -197,7 +197,7 @@ struct PorterStemmer {
       "ism", "ate", "iti", "ous", "ive", "ize",
     ]
     for suffix in suffixes where ends(with: suffix) {
-      // Remove "ion" only after an s or a t. It is the only suffix that ends with n.
+      // Remove "ion", which is the only suffix that ends with n, only after an s or a t.
       let before = stemEnd > 0 ? word[stemEnd - 1] : 0
       let isAfterSOrT = before == UInt8(ascii: "s") || before == UInt8(ascii: "t")
       if word[end - 1] == UInt8(ascii: "n"), !isAfterSOrT { return }

@@ -25,10 +25,12 @@ public struct TextTokenizer: Sendable {
 
   /// Returns a tokenizer for words in all languages.
   ///
-  /// Words are separated as in Unicode Standard Annex #29, with these exceptions. Parts of e-mail
-  /// addresses and URLs are separate words. Letters after a number begin a new word. An apostrophe
-  /// at the end of a word is dropped. Runs of Chinese, Japanese, Korean, Thai, Lao, Khmer and
-  /// Burmese characters are split into overlapping pairs.
+  /// Words are separated as in Unicode Standard Annex #29, with these exceptions:
+  /// - Parts of e-mail addresses and URLs are separate words.
+  /// - Letters after a number begin a new word.
+  /// - An apostrophe at the end of a word is dropped.
+  /// - Runs of Chinese, Japanese, Korean, Thai, Lao, Khmer and Burmese characters are split into
+  ///   overlapping pairs.
   ///
   /// - Parameters:
   ///   - stemming: The language whose word endings are removed.

@@ -85,7 +85,7 @@ struct WordScan {
       if source[end] >= 0x80 { isASCII = false }
       switch kind {
       case .letter, .hebrew:
-        // End the word between a number and its unit. For example, treat "4km" as two words.
+        // Separate a number from the unit that follows it. For example, treat "4km" as two words.
         if isNumber, hasContent { break characters }
         (last, isNumber, hasContent) = (kind, false, true)
       case .digit: (last, hasContent) = (kind, true)

@@ -75,8 +75,7 @@ extension ManagedObjectContext {
     return !object.isFault && !object.isInaccessible || object.changes?.isEmpty == false
   }
 
-  /// Returns whether a step is a redo of an edit to a fault whose row is not in the pinned
-  /// generation.
+  /// Returns whether a step redoes an edit to a fault whose row is not in the pinned generation.
   ///
   /// The result is `false` if the edit also changes a relationship that has the fault as a member,
   /// because a redo omits such a fault from both sides of the relationship.
@@ -144,7 +143,7 @@ extension ManagedObjectContext {
       switch object.changes?.originals[property.slot] {
       case .integer(let bits): target = self.object(ObjectNumber(bits: bits))
       case .some: target = nil
-      // If no original is recorded, the change was discarded and the object was reread. Keep the
+      // If no original is recorded, the change was discarded and the object was reread, so keep the
       // current target, which comes from the row.
       case .none: target = toOneTarget(of: object, property)
       }
@@ -166,9 +165,9 @@ extension ManagedObjectContext {
 
   /// Returns whether a member may be added back to a relationship of `object`.
   ///
-  /// The result is `false` if the member's own to-one reference refers to another object. The
-  /// reference is checked only during an undo, and only if the member has been saved and its
-  /// reference has no unsaved change. If the reference is not checked, the result is `true`.
+  /// The result is `false` only if the member's own to-one reference does not refer to `object`.
+  /// The reference is checked only during an undo, and only if the member has been saved and its
+  /// reference has no unsaved change.
   private func leads(
     _ member: ManagedObject, to object: ManagedObject, _ property: PropertyDescription
   ) -> Bool {
@@ -208,8 +207,7 @@ extension ManagedObjectContext {
     add(member, to: object, property, at: index)
   }
 
-  /// Returns whether a member of this context may be added to a relationship that does not contain
-  /// it.
+  /// Returns whether a member may be added back to a relationship that does not contain it.
   ///
   /// - Parameter wasRemoved: Whether this context had removed the member before the members were
   ///   loaded.
@@ -223,8 +221,8 @@ extension ManagedObjectContext {
     if object.entityDescription?.inverses[property.slot] != nil {
       // Skip the member if its own side of the relationship cannot be reverted.
       guard isRevertible(member) else { return false }
-      // Allow a member that is still a fault, because this context has edited it. The pinned
-      // generation does not contain its row.
+      // Allow a member that is still a fault, because this context has edited it although the
+      // pinned generation does not contain its row.
       if member.isFault { return true }
     }
     // Do not add a member that another context has deleted, because the addition would be recorded

@@ -230,7 +230,7 @@ final class UndoLog {
   ///
   /// Reverting the steps makes further changes, which are recorded for redo.
   ///
-  /// - Returns: The steps to revert, the last step first.
+  /// - Returns: The steps to revert, in reverse order.
   func beginUndo() -> [Step] {
     endGroup()
     direction = .undoing
@@ -243,7 +243,7 @@ final class UndoLog {
     return begin(redoable.popLast())
   }
 
-  /// Begins to revert a group, and returns its steps, the last step first.
+  /// Begins to revert a group, and returns its steps in reverse order.
   ///
   /// The open group, which records the reversal of these steps, gets the same name.
   private func begin(_ group: Group?) -> [Step] {
@@ -297,8 +297,8 @@ final class UndoLog {
   func end() {
     endGroup()
     open.name = nil
-    // Move each remaining step to the group that deleted its object. Undoing that group then
-    // reverts the step.
+    // Move each remaining step to the group that deleted its object, so that undoing that group
+    // also reverts the step.
     if direction == .undoing {
       for (object, steps) in waiting { for step in steps { add(step, toDeletionOf: object) } }
     }

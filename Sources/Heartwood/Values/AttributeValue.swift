@@ -16,9 +16,9 @@
 /// A `Codable` type is stored as JSON with sorted keys. An attribute of such a type cannot be
 /// indexed, and predicates can compare its values only with `nil`.
 public protocol AttributeValue {
-  /// The storage type for values of the conforming type.
+  /// The storage type, which determines how rows store values of the conforming type.
   static var storageType: StorageType { get }
-  /// A Boolean value that indicates whether values of the type can be `nil`.
+  /// A Boolean value that indicates whether attributes of this type can be `nil`.
   static var isOptional: Bool { get }
   /// The stored representation of the value.
   var storedValue: StoredValue { get throws }
@@ -36,7 +36,7 @@ public protocol AttributeValue {
 }
 
 extension AttributeValue {
-  /// A Boolean value that indicates whether values of the type can be `nil`.
+  /// A Boolean value that indicates whether attributes of this type can be `nil`.
   ///
   /// The default is `false`.
   public static var isOptional: Bool { false }
@@ -92,7 +92,7 @@ extension Optional: NestableOptional where Wrapped: AttributeValue {
 }
 
 extension Bool: AttributeValue {
-  /// The storage type for values of this type.
+  /// The storage type of Boolean values.
   public static var storageType: StorageType { .bool }
   /// The stored representation of the value.
   public var storedValue: StoredValue { .bool(self) }
@@ -104,7 +104,7 @@ extension Bool: AttributeValue {
 }
 
 extension String: AttributeValue {
-  /// The storage type for values of this type.
+  /// The storage type of strings.
   public static var storageType: StorageType { .string }
   /// The stored representation of the value.
   public var storedValue: StoredValue { .string(self) }
@@ -116,7 +116,7 @@ extension String: AttributeValue {
 }
 
 extension Double: AttributeValue {
-  /// The storage type for values of this type.
+  /// The storage type of `Double` values.
   public static var storageType: StorageType { .double }
   /// The stored representation of the value.
   public var storedValue: StoredValue { .double(self) }
@@ -128,7 +128,7 @@ extension Double: AttributeValue {
 }
 
 extension Float: AttributeValue {
-  /// The storage type for values of this type.
+  /// The storage type of `Float` values.
   public static var storageType: StorageType { .float }
   /// The stored representation of the value.
   public var storedValue: StoredValue { .double(Double(self)) }
@@ -162,50 +162,50 @@ extension AttributeValue where Self: FixedWidthInteger & Codable {
 }
 
 extension Int: AttributeValue {
-  /// The storage type for values of this type.
+  /// The storage type of `Int` values.
   public static var storageType: StorageType { .int64 }
 }
 extension Int8: AttributeValue {
-  /// The storage type for values of this type.
+  /// The storage type of `Int8` values.
   public static var storageType: StorageType { .int8 }
 }
 extension Int16: AttributeValue {
-  /// The storage type for values of this type.
+  /// The storage type of `Int16` values.
   public static var storageType: StorageType { .int16 }
 }
 extension Int32: AttributeValue {
-  /// The storage type for values of this type.
+  /// The storage type of `Int32` values.
   public static var storageType: StorageType { .int32 }
 }
 extension Int64: AttributeValue {
-  /// The storage type for values of this type.
+  /// The storage type of `Int64` values.
   public static var storageType: StorageType { .int64 }
 }
 extension UInt: AttributeValue {
-  /// The storage type for values of this type.
+  /// The storage type of `UInt` values.
   public static var storageType: StorageType { .uint64 }
 }
 extension UInt8: AttributeValue {
-  /// The storage type for values of this type.
+  /// The storage type of `UInt8` values.
   public static var storageType: StorageType { .uint8 }
 }
 extension UInt16: AttributeValue {
-  /// The storage type for values of this type.
+  /// The storage type of `UInt16` values.
   public static var storageType: StorageType { .uint16 }
 }
 extension UInt32: AttributeValue {
-  /// The storage type for values of this type.
+  /// The storage type of `UInt32` values.
   public static var storageType: StorageType { .uint32 }
 }
 extension UInt64: AttributeValue {
-  /// The storage type for values of this type.
+  /// The storage type of `UInt64` values.
   public static var storageType: StorageType { .uint64 }
 }
 
 extension Optional: AttributeValue where Wrapped: AttributeValue {
-  /// The storage type for values of this type.
+  /// The storage type of the wrapped type.
   public static var storageType: StorageType { Wrapped.storageType }
-  /// A Boolean value that indicates whether values of the type can be `nil`.
+  /// A Boolean value that indicates whether attributes of this type can be `nil`.
   public static var isOptional: Bool { true }
   /// The stored representation of the value.
   public var storedValue: StoredValue { get throws { try self?.storedValue ?? .null } }

@@ -8,13 +8,13 @@ import Foundation
 public struct ChangeSet: Sendable {
   /// The changes to the objects of one entity.
   public struct EntityChanges: Hashable, Sendable {
-    /// The objects that exist only in the later generation.
+    /// The objects that exist after the changes but not before them.
     public internal(set) var inserted: [ManagedObjectID] = []
     /// The updated objects, each with the names of its changed properties.
     ///
     /// The set of names is empty if the object was saved without a change to its values.
     public internal(set) var updated: [ManagedObjectID: Set<String>] = [:]
-    /// The objects that exist only in the earlier generation.
+    /// The objects that existed before the changes but not after them.
     public internal(set) var deleted: [ManagedObjectID] = []
   }
 
@@ -22,7 +22,7 @@ public struct ChangeSet: Sendable {
   ///
   /// Entities without changes are omitted.
   public internal(set) var entities: [String: EntityChanges] = [:]
-  /// The later of the two generations compared.
+  /// The generation that contains the result of the changes.
   public internal(set) var generation: QueryGenerationToken
   /// The UUIDs of the stores to which the changes belong.
   var stores: Set<UUID>

@@ -56,7 +56,7 @@ package enum ExactDates {
       ?? exactText(digitCount: 15)
   }
 
-  /// Returns a date, rounded to milliseconds, as ISO 8601 text.
+  /// Returns a date as ISO 8601 text, rounded to milliseconds.
   package static func roundedText(of date: Date) -> String {
     let milliseconds = (date.timeIntervalSinceReferenceDate * 1000).rounded()
     guard years.contains(milliseconds / 1000) else { return text(of: date) }

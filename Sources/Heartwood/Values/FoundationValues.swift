@@ -1,7 +1,7 @@
 public import Foundation
 
 extension Date: AttributeValue {
-  /// The storage type for values of this type.
+  /// The storage type of dates.
   public static var storageType: StorageType { .date }
   /// The stored representation of the value.
   public var storedValue: StoredValue { .date(bits: timeIntervalSinceReferenceDate.bitPattern) }
@@ -13,7 +13,7 @@ extension Date: AttributeValue {
 }
 
 extension UUID: AttributeValue {
-  /// The storage type for values of this type.
+  /// The storage type of UUIDs.
   public static var storageType: StorageType { .uuid }
   /// The stored representation of the value.
   public var storedValue: StoredValue { .uuid(high: halves.high, low: halves.low) }
@@ -46,7 +46,7 @@ extension UUID {
 }
 
 extension Data: AttributeValue {
-  /// The storage type for values of this type.
+  /// The storage type of data.
   public static var storageType: StorageType { .bytes }
   /// The stored representation of the value.
   public var storedValue: StoredValue { .bytes([UInt8](self)) }
@@ -58,7 +58,7 @@ extension Data: AttributeValue {
 }
 
 extension URL: AttributeValue {
-  /// The storage type for values of this type.
+  /// The storage type of URLs.
   public static var storageType: StorageType { .string }
   /// The stored representation of the value.
   public var storedValue: StoredValue { .string(absoluteString) }
@@ -74,7 +74,7 @@ extension URL: AttributeValue {
 }
 
 extension Decimal: AttributeValue {
-  /// The storage type for values of this type.
+  /// The storage type of decimal numbers.
   public static var storageType: StorageType { .decimal }
   /// The stored representation of the value.
   public var storedValue: StoredValue { .string(description) }
@@ -92,9 +92,9 @@ extension Decimal: AttributeValue {
 }
 
 extension AttributeValue where Self: RawRepresentable, RawValue: AttributeValue {
-  /// The storage type for values of this type.
+  /// The storage type of the raw values.
   public static var storageType: StorageType { RawValue.storageType }
-  /// A Boolean value that indicates whether values of the type can be `nil`.
+  /// A Boolean value that indicates whether attributes of this type can be `nil`.
   public static var isOptional: Bool { RawValue.isOptional }
   /// The stored representation of the value.
   public var storedValue: StoredValue { get throws { try rawValue.storedValue } }
@@ -108,7 +108,7 @@ extension AttributeValue where Self: RawRepresentable, RawValue: AttributeValue 
 }
 
 extension AttributeValue where Self: Codable {
-  /// The storage type for values of this type.
+  /// The storage type of values that are encoded as JSON.
   public static var storageType: StorageType { .json }
   /// The stored representation of the value.
   public var storedValue: StoredValue { get throws { .bytes(try JSONCoding.bytes(of: self)) } }
@@ -118,10 +118,10 @@ extension AttributeValue where Self: Codable {
   }
 }
 
-/// The default implementation for enumerations that are also `Codable`. They are stored as their
-/// raw values, not as JSON.
+/// The default implementation for enumerations that are also `Codable`, which are stored as raw
+/// values rather than as JSON.
 extension AttributeValue where Self: Codable & RawRepresentable, RawValue: AttributeValue {
-  /// The storage type for values of this type.
+  /// The storage type of the raw values.
   public static var storageType: StorageType { RawValue.storageType }
   /// The stored representation of the value.
   public var storedValue: StoredValue { get throws { try rawValue.storedValue } }
@@ -135,7 +135,7 @@ extension AttributeValue where Self: Codable & RawRepresentable, RawValue: Attri
 }
 
 extension Array: AttributeValue where Element: AttributeValue & Codable {
-  /// The storage type for values of this type.
+  /// The storage type of arrays.
   public static var storageType: StorageType { .json }
   /// The stored representation of the value.
   public var storedValue: StoredValue { get throws { .bytes(try JSONCoding.bytes(of: self)) } }
@@ -146,7 +146,7 @@ extension Array: AttributeValue where Element: AttributeValue & Codable {
 }
 
 extension Set: AttributeValue where Element: AttributeValue & Codable {
-  /// The storage type for values of this type.
+  /// The storage type of sets.
   public static var storageType: StorageType { .json }
   /// The set as a JSON array.
   ///
@@ -159,7 +159,7 @@ extension Set: AttributeValue where Element: AttributeValue & Codable {
 }
 
 extension Dictionary: AttributeValue where Key: Codable, Value: Codable {
-  /// The storage type for values of this type.
+  /// The storage type of dictionaries.
   public static var storageType: StorageType { .json }
   /// The dictionary as a JSON object, or as an array of alternating keys and values if the keys are
   /// neither strings nor integers.

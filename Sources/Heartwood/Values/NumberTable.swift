@@ -98,8 +98,8 @@ package struct NumberTable<Value> {
     count -= 1
     entries[position] = .removed
     removedCount += 1
-    // Clear the tombstones directly before an empty entry. They are not needed, because probing
-    // stops at the empty entry in any case.
+    // Clear the tombstones directly before an empty entry, because probing stops at the empty entry
+    // even without them.
     guard entries[(position + 1) & (entries.count - 1)].isEmpty else { return value }
     while entries[position].isRemoved {
       entries[position] = .empty

@@ -14,8 +14,8 @@ public struct PersistentHistoryToken: Codable, Sendable {
     let time: Int64?
   }
 
-  // Store the first position in separate properties. A nested position would make the encoded token
-  // longer if there is only one store.
+  // Store the first position in separate properties, because a nested position would make the
+  // encoded token longer if there is only one store.
   private let store: UUID
   private let sequence: Int64
   private let time: Int64?

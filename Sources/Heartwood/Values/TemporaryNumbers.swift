@@ -21,8 +21,8 @@ struct TemporaryNumbers {
     }
   }
 
-  // Keep the first block small. Most contexts insert few objects and would leave most row IDs of a
-  // large block unused.
+  // Keep the first block small, because most contexts insert few objects and would leave most row
+  // IDs of a large block unused.
   private static let minBlockSize: Int64 = 64
   private static let maxBlockSize: Int64 = 65_536
 

@@ -10,8 +10,8 @@ import Foundation
 extension String {
   /// The string in composed form (NFC), in which equal strings have equal bytes.
   var composed: String {
-    // Return a string unchanged if all its scalars are below U+0300. Such scalars never combine
-    // with each other, and their UTF-8 bytes are below 0xCC.
+    // Return a string unchanged if all its scalars are below U+0300, because such scalars never
+    // combine with each other. Their UTF-8 bytes are below 0xCC.
     let cannotCombine = utf8.withContiguousStorageIfAvailable { bytes in
       bytes.allSatisfy { $0 < Self.firstComposableByte }
     }
@@ -68,9 +68,8 @@ extension String {
 
   /// Compares two strings without composing them, if possible.
   ///
-  /// - Returns: A number as described for ``canonicalOrder(to:)``, or `nil` if composition might
-  ///   change the scalars at the first difference. The strings must then be composed before they
-  ///   are compared.
+  /// - Returns: A number as described for ``canonicalOrder(to:)``, or `nil` if the strings must be
+  ///   composed first, because composition might change the scalars at the first difference.
   private static func order<Bytes: RandomAccessCollection<UInt8>>(
     _ first: Bytes, _ second: Bytes
   ) -> Int? where Bytes.Index == Int {

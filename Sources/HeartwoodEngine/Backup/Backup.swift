@@ -5,7 +5,7 @@
 public struct Backup: Sendable {
   /// A generation that can be restored.
   public struct RestorePoint: Hashable, Sendable {
-    /// The generation that can be restored.
+    /// The generation itself.
     public var generation: Generation
     /// The commit time of the generation, in milliseconds since 1970 (UTC).
     public var time: UInt64
@@ -119,8 +119,8 @@ public struct Backup: Sendable {
   ///   damaged. Also throws `notAStore`, `incompatibleFormat`, `io` or `diskFull`. An error never
   ///   causes the loss of a restore point that `isKept` accepted.
   /// - Complexity: For each run of adjacent removed points, reads the files of these points and the
-  ///   next file once, and writes one file that replaces them. The memory that the method uses does
-  ///   not depend on the number of pages.
+  ///   next file once, and writes one file that replaces them. Memory use does not depend on the
+  ///   number of pages.
   @discardableResult
   public func thin(keeping isKept: (RestorePoint) throws -> Bool) throws -> Int {
     try BackupDirectory(path, on: fileSystem).withLock { directory in

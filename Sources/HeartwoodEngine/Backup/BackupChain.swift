@@ -57,8 +57,8 @@ struct BackupChain {
   /// Calls `body` with the newest image of each page that exists in the last generation, in page
   /// order.
   ///
-  /// - Complexity: O(n log k) for n images in k files. The memory that the method uses does not
-  ///   depend on the number of images: about 8 MB, or one page for each file if that is more.
+  /// - Complexity: O(n log k) for n images in k files. Uses about 8 MB of memory, or one page for
+  ///   each file if that is more, regardless of the number of images.
   func forEachNewestImage(
     _ body: (Bytes) throws(StorageError) -> Void
   ) throws(StorageError) {
@@ -136,8 +136,8 @@ private struct ReaderQueue {
 }
 
 extension BackupHeader {
-  /// Throws an error unless this file builds directly on the given file, or on no file if `other`
-  /// is `nil`.
+  /// Throws an error unless this file builds directly on the file `other` or, if `other` is `nil`,
+  /// on no file.
   fileprivate func requireBase(_ other: BackupHeader?) throws(StorageError) {
     guard base == other.map({ BackupStart($0.point) }),
       other.map({ $0.identity == identity && $0.geometry == geometry }) ?? true

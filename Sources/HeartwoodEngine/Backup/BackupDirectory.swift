@@ -95,7 +95,8 @@ struct BackupDirectory {
 
   /// Removes the given files and any files left by interrupted calls.
   func remove(_ removed: [BackupName]) throws(StorageError) {
-    // Remove the newest files first. After an interruption, no file then depends on a removed file.
+    // Remove the newest files first, so that no file depends on a removed one after an
+    // interruption.
     for name in removed.sorted(by: { $0.frame > $1.frame }) {
       try fileSystem.remove(path + "/" + name.text)
     }
@@ -181,10 +182,10 @@ struct BackupDirectory {
         + restorable(upTo: frame), file: path)
   }
 
-  /// Returns a sentence for an error message that names a generation that can be restored without
-  /// the file `damaged`.
+  /// Returns a sentence for an error message.
   ///
-  /// The method prefers the newest generation at or before `frame`.
+  /// The sentence names a generation that can be restored without the file `damaged`, preferably
+  /// the newest generation at or before `frame`.
   func restorable(
     upTo frame: FrameNumber, without damaged: BackupName? = nil
   ) -> String {

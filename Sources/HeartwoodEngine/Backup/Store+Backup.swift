@@ -19,7 +19,7 @@ extension Store {
   /// that are newer than the previous backup and are kept under other names are also backed up.
   ///
   /// Other threads and processes can read and write this store during the backup. A file gets its
-  /// final name when it is complete and synced. It never changes afterwards. Other programs can
+  /// final name when it is complete and synced, and never changes afterwards. Other programs can
   /// therefore copy the directory at any time. After a crash, the next backup continues from the
   /// newest complete file.
   ///

@@ -91,7 +91,8 @@ package final class ExclusiveByte: Sendable {
 
   /// The longest pause between two attempts, in microseconds.
   private static let longestPause: UInt64 = 1000
-  /// The longest pause between two attempts, in microseconds, during a wait without a limit, which
-  /// may last for hours.
+  /// The longest pause between two attempts during a wait without a limit, in microseconds.
+  ///
+  /// Such a wait may last for hours.
   private static let longestUnlimitedPause: UInt64 = 10_000
 }

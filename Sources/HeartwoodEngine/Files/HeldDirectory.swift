@@ -85,8 +85,8 @@ final class HeldDirectory: Sendable {
   /// Returns the stamp of the names in this directory; see ``FileSystem/stamp(of:)``.
   func stamp() throws(StorageError) -> DirectoryStamp? {
     let directory = try descriptor()
-    // Read the clock before the directory's status. Any change that the status does not reflect
-    // then gets this timestamp or a later one.
+    // Read the clock before the directory's status, so that any change that the status does not
+    // reflect gets this timestamp or a later one.
     let now = Self.nanoseconds(Self.changeClock)
     var status = stat()
     let result = SystemCalls.retrying { fstat(directory, &status) }
@@ -97,8 +97,8 @@ final class HeldDirectory: Sendable {
       let time = status.st_ctim
     #endif
     let changed = Self.nanoseconds(time)
-    // Return `nil` shortly after a change. Another change in the same clock tick would get the same
-    // timestamp and go unnoticed.
+    // Return `nil` shortly after a change, because another change in the same clock tick would get
+    // the same timestamp and go unnoticed.
     let tick = time.tv_nsec == 0 ? Self.secondsTick : Self.changeTick
     return (-Self.clockLead...tick).contains(now - changed)
       ? nil : DirectoryStamp(nanoseconds: changed)

@@ -12,8 +12,8 @@
 /// and they support waits with a timeout.
 ///
 /// In a child process created by `fork`, an inherited lock has no effect, because the thread that
-/// holds it may not exist in the child. The child must not use the state that the lock guards. The
-/// child can still run the deinitialisers of objects that use the lock.
+/// holds it may not exist in the child. The child must not use the state that the lock guards, but
+/// it can still run the deinitialisers of objects that use the lock.
 ///
 /// - Note: `@unchecked` is safe because the C library synchronises the memory behind the pointers.
 package final class Lock: @unchecked Sendable {

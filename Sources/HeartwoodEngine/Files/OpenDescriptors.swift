@@ -22,8 +22,8 @@
 enum OpenDescriptors {
   /// The error number from registering the fork handlers, or 0 if the registration succeeded.
   ///
-  /// The handlers are registered when this property is first read. Opening a store also reads it,
-  /// because an in-memory store opens no files.
+  /// The handlers are registered when this property is first read. Opening any store reads the
+  /// property, so the handlers are registered even for an in-memory store, which opens no files.
   private static let registration: Int32 = pthread_atfork(
     { OpenDescriptors.acquire() }, { OpenDescriptors.release() }, { OpenDescriptors.startChild() })
 
@@ -170,8 +170,8 @@ enum OpenDescriptors {
     var position = 0
     while position < sharedMemoryCount {
       let memory = sharedMemory[position]
-      // Map private zero-filled memory at the same address. The range stays mapped, so a later
-      // `munmap` of it cannot remove a different mapping.
+      // Map private zero-filled memory at the same address, so that the range stays mapped and a
+      // later `munmap` cannot remove a different mapping.
       _ = mmap(
         memory.base, memory.count, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON | MAP_FIXED, -1,
         0)

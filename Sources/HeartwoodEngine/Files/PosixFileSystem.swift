@@ -270,8 +270,8 @@ package final class PosixFileSystem: FileSystem {
 
   /// Returns the next number of a SplitMix64 sequence (Steele, Lea and Flood, 2014).
   ///
-  /// The seed is unpredictable. Requesting each number from the system would double the number of
-  /// system calls in a commit.
+  /// The sequence starts from an unpredictable seed. Requesting each number from the system instead
+  /// would double the number of system calls in a commit.
   package func random() -> UInt64 {
     var mixed = sequence.wrappingAdd(0x9E37_79B9_7F4A_7C15, ordering: .relaxed).newValue
     mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9

@@ -22,7 +22,7 @@ package final class Suspensions: @unchecked Sendable {
     count.deallocate()
   }
 
-  /// Requests an end to this process's maintenance and to its waits for other processes.
+  /// Requests that this process end its maintenance and its waits for other processes.
   func request() {
     _ = phase.compareExchange(
       expected: .active, desired: .requested, ordering: .sequentiallyConsistent)

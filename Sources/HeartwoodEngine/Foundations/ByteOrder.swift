@@ -1,5 +1,6 @@
-// Conversions between this machine's byte order and the byte order of the files. They do not use
-// the generic `init(littleEndian:)`, which a debug build would call through a function table.
+// The properties below convert between this machine's byte order and that of the files. They do not
+// use the generic `init(littleEndian:)`, because a debug build would call it through a function
+// table.
 
 extension UInt16 {
   /// This number, converted to or from little-endian byte order.

@@ -180,7 +180,7 @@ package struct MutableBytes {
 
   /// Stores zeros, 64 bytes at a time.
   ///
-  /// In a debug build, `initializeMemory` would make a call for each byte.
+  /// The method does not use `initializeMemory`, which makes a call for each byte in a debug build.
   package func clear(_ offset: Int, _ byteCount: Int) {
     check(offset, byteCount)
     let target = base + offset

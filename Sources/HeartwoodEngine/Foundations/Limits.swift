@@ -75,7 +75,8 @@ package enum Limits {
   /// another segment.
   ///
   /// At the default segment size, the longest log that can await a checkpoint fits in this many
-  /// segments. Only a larger transaction waits for the disk before it commits.
+  /// segments. Therefore, only a transaction that is larger than this waits for the disk before it
+  /// commits.
   package static let maxUnsyncedSegmentCount = 32
   /// The maximum number of retained generations in the shared counters, excluding the newest one.
   ///

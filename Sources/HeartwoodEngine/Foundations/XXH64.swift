@@ -2,7 +2,7 @@
 ///
 /// The hashes detect corruption, but not changes by an attacker who constructs collisions.
 package struct XXH64 {
-  /// The state after the complete 32-byte stripes of the input so far.
+  /// The state after processing all complete 32-byte stripes of the input so far.
   private var lanes: Lanes
   /// The bytes after the last complete stripe, as little-endian words padded with zeros.
   private var pending = SIMD4<UInt64>(repeating: 0)
@@ -202,8 +202,8 @@ extension XXH64 {
 extension Bytes {
   /// Loads eight bytes, as `loadUnchecked64` does.
   ///
-  /// A debug build cannot inline a function from another file. Calling `loadUnchecked64` would make
-  /// hashing take three times as long.
+  /// A debug build cannot inline a function from another file, so calling `loadUnchecked64` would
+  /// make hashing take three times as long.
   @_transparent
   fileprivate func word(at offset: Int) -> UInt64 {
     base.loadUnaligned(fromByteOffset: offset, as: UInt64.self).inLittleEndian

@@ -23,8 +23,8 @@ public final class Cursor {
     cursor = TreeCursor(view: reads.view, root: reads.root, savesKey: savesKey)
   }
 
-  // Release the leaf before the stored properties are destroyed. Releasing it uses memory that
-  // `owner` keeps alive, and `owner` may be destroyed before `cursor`.
+  // Release the leaf before the stored properties are destroyed, because releasing it uses memory
+  // that `owner` keeps alive, and `owner` may be destroyed before `cursor`.
   deinit { cursor.releaseLeaf() }
 
   /// Traps if the transaction has ended, or if the cursor's keyspace was removed or is being

@@ -59,7 +59,7 @@ enum KeyBuffer {
   }
 }
 
-/// Writes an integer's key to `target`, followed by eight zero bytes, and returns the key.
+/// Writes an integer's key and eight zero bytes to `target`, and returns the key.
 @inline(__always)
 package func storeSearchKey(_ key: Int64, to target: MutableBytes) -> Bytes {
   target.store8(KeyTag.integer.rawValue, 0)
@@ -68,7 +68,7 @@ package func storeSearchKey(_ key: Int64, to target: MutableBytes) -> Bytes {
   return target.bytes.slice(0, 9)
 }
 
-/// Writes a string's key to `target`, followed by eight zero bytes, and returns the key.
+/// Writes a string's key and eight zero bytes to `target`, and returns the key.
 ///
 /// - Throws: `tooLarge` if the key exceeds the limit.
 @inline(__always)

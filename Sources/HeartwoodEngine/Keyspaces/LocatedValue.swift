@@ -99,7 +99,9 @@ package struct KeyspaceReads {
       ? OverflowReference(found.value, in: view).length : found.value.count
   }
 
-  /// Passes the value of `key`, or only the part in `range`, to `body`, page by page.
+  /// Passes the value of `key` to `body`, page by page.
+  ///
+  /// If `range` is not `nil`, the method passes only the bytes in this range.
   ///
   /// If `body` throws, the method returns the error as a failure, because the method itself can
   /// throw only storage errors. If the complete value is read, the method checks its hash after the

@@ -97,8 +97,8 @@ package struct SnapshotDifference {
         if try !hasEqualValues(old, new) {
           try body(StoreChange(keyspace: name, key: new.key.copied(), kind: .updated))
         }
-        // Most entries of a rewritten leaf are unchanged. Skip consecutive unchanged entries in one
-        // call, which is faster.
+        // Skip consecutive unchanged entries in one call, which is faster, because most entries of
+        // a rewritten leaf are unchanged.
         old.skipSame(as: new)
         hasOld = try old.moveToNext()
         hasNew = try new.moveToNext()

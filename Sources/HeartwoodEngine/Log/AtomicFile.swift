@@ -1,6 +1,6 @@
 /// The common fields at the start of every ``AtomicFile``.
 ///
-/// The file's other fields, its rows and a hash follow the common fields.
+/// The common fields are followed by the file's other fields, its rows and a hash.
 package enum AtomicFileLayout {
   package static let magic = Field("magic", at: 0, 8)
   package static let version = Field("version", at: 8, 4)
@@ -74,14 +74,15 @@ package struct AtomicFile: Sendable {
     }
     guard count > Self.plainByteCount else { return }
     if try file.allocatedByteCount() >= count / Self.compression { return }
-    // The reported disk usage may be out of date, because ZFS updates it only seconds after a sync.
-    // Check the bytes instead.
+    // Check the bytes, because the reported disk usage may be out of date: ZFS updates it only
+    // seconds after a sync.
     guard try Self.isFilled(file, count) else {
       throw damaged("most of the file consists of holes")
     }
   }
 
-  /// Returns whether at least one in ``compression`` blocks of each chunk contains a nonzero byte.
+  /// Returns whether, in each chunk of the file, at least one in ``compression`` blocks contains a
+  /// nonzero byte.
   ///
   /// The method stops reading at the first chunk that fails this test.
   private static func isFilled(_ file: any File, _ count: UInt64) throws(StorageError) -> Bool {

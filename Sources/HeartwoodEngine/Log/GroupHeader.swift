@@ -12,8 +12,8 @@
 /// The fixed fields are followed by an 8-byte hash for each image, 16 bytes (first frame, last
 /// frame) for each void range, and a 4-byte page number for each image. The hash, seeded with the
 /// store's identity, covers the bytes from offset 8 up to the offset in `bytes`. This hash is also
-/// the digest of the group. The digest depends on every earlier group through `previous`, the
-/// preceding group's digest.
+/// the digest of the group. Because `previous` contains the preceding group's digest, the digest
+/// depends on every earlier group.
 package enum GroupLayout {
   package static let hash = Field("hash", at: 0, 8)
   package static let frame = Field("frame", at: 8, 8)

@@ -136,11 +136,11 @@ package final class LogFiles: Sendable {
 
   /// Creates a segment file with its full length and its header.
   ///
-  /// The name of the new file is not yet durable.
+  /// On return, the name of the new file is not yet durable.
   ///
-  /// The method overwrites any contents left by an earlier attempt. The process that made that
-  /// attempt ended before the file's name became durable, so no commit with a frame in the file was
-  /// ever acknowledged.
+  /// The method overwrites any contents left by an earlier attempt. This is safe, because the
+  /// process that made that attempt ended before the file's name became durable, so no commit with
+  /// a frame in the file was ever acknowledged.
   ///
   /// - Parameter isAhead: Whether the segment is created in advance. If so, the segment is filled
   ///   with zeros, so that later commits need not change the file's metadata.
@@ -209,7 +209,7 @@ package final class LogFiles: Sendable {
 
   /// Truncates segment `first` and all later segments to zero bytes, without deleting the files.
   ///
-  /// The method truncates the segments in `known` first. Their descriptors can then be closed to
+  /// The method truncates the segments in `known` first, so that their descriptors can be closed to
   /// make room for those of the other segments.
   package func emptySegments(from first: UInt64, knowing known: [Segment]) throws(StorageError) {
     for segment in known.reversed() where segment.number >= first { try? segment.file.empty() }

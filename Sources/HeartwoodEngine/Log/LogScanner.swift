@@ -52,8 +52,10 @@ package struct LogScanner {
   /// The frame at which the next commit of this lineage would start.
   package var nextFrame: FrameNumber { geometry.next(after: point.frame) }
 
-  /// Returns the next commit, or all unread commits from a segment's footer, or `nil` at the end of
-  /// the log.
+  /// Returns the next step, or `nil` at the end of the log.
+  ///
+  /// If the scanner can use a segment's footer, the step contains all unread commits that end in
+  /// the segment. Otherwise, it contains one commit.
   ///
   /// - Parameter limit: The last frame that a footer may cover, or `nil` to ignore all footers.
   /// - Throws: `corrupt` if a commit increases the page count without creating the new pages.

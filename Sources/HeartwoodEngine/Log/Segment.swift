@@ -1,10 +1,10 @@
 /// One segment of the log.
 ///
 /// A segment consists of its file and, if the store maps files into memory, a mapping of the file.
-/// A segment object exists as long as a reader may use it. A mapping remains valid without an open
-/// descriptor. After a segment is deleted, its mapping keeps the disk space allocated until the
-/// last snapshot that uses the segment is released. Segments are thread-safe: only the verified
-/// bits change.
+/// A segment object exists as long as a reader may use it. Its mapping remains valid even if no
+/// descriptor is open. After the segment's file is deleted, the mapping keeps the disk space
+/// allocated until the last snapshot that uses the segment is released. Segments are thread-safe,
+/// because only the verified bits change, and these are atomic.
 package final class Segment: Sendable {
   package let number: UInt64
   package let file: SegmentFile

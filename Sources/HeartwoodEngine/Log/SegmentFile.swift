@@ -57,7 +57,7 @@ package final class SegmentFile: Sendable {
   /// has waited longest for a sync. If that sync fails, this method throws the error from the sync.
   package func write(_ parts: [Bytes], at offset: UInt64) throws(StorageError) {
     // Record the write first, so that no other thread closes the descriptor during the write.
-    // Closing the file's last descriptor could discard a write-back error.
+    // Otherwise, closing the file's last descriptor could discard a write-back error.
     let waiting = pool.beginWrite(entry)
     defer { pool.endWrite(entry) }
     let file = try present()

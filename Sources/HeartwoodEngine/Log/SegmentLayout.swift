@@ -2,7 +2,7 @@
 ///
 /// The header occupies slot 0 of its segment, and is padded with zeros.
 ///
-/// The hash (seed 0) covers the 72 bytes before it.
+/// The hash, computed with seed 0, covers the preceding 72 bytes.
 package enum SegmentLayout {
   package static let magic = Field("magic", at: 0, 8)
   package static let version = Field("version", at: 8, 4)

@@ -20,7 +20,7 @@ extension LogFiles {
     if let file = try fileSystem.open(reservePath, .read), try file.byteCount() == wanted {
       return true
     }
-    // Sync the directory before creating a new reserve. The previous reserve may have become a
+    // Sync the directory before creating a new reserve, because the previous one may have become a
     // segment whose name is not durable yet. Once a reserve exists again, processes that add
     // segments no longer sync the directory.
     if try !hasReserve() { try syncDirectory() }

@@ -108,8 +108,8 @@ package struct LogReclamation {
   /// Holes are punched in a segment if at most 1/`sparseShare` of its pages are retained.
   package static let sparseShare = 4
 
-  /// Removes all frames up to the end of `slots` from the start of `retainedFrames`, and returns
-  /// those that are within `slots`.
+  /// Removes the frames up to the end of `slots` from `retainedFrames`, and returns those within
+  /// `slots`.
   ///
   /// Frames before `slots` are not returned, because their segments are missing.
   private static func removeFrames(

@@ -105,8 +105,8 @@ final class Maintenance: @unchecked Sendable {
   ///
   /// - Parameter deadline: A time in milliseconds on the monotonic clock, or `nil` to wait without
   ///   a limit.
-  /// - Returns: `false` if the thread is still working at the deadline. It then ends later, unless
-  ///   ``restart(_:)`` is called. An idle thread ends promptly, whatever the deadline.
+  /// - Returns: `false` if the thread is still working at the deadline. The thread then ends later,
+  ///   unless ``restart(_:)`` is called. An idle thread ends promptly, whatever the deadline.
   @discardableResult
   func stop(until deadline: UInt64? = nil) -> Bool {
     lock.acquire()
@@ -129,7 +129,7 @@ final class Maintenance: @unchecked Sendable {
 
   /// Runs `body` and starts the thread again, unless the store has been closed.
   ///
-  /// ``end()`` waits until the method has returned.
+  /// ``end()`` waits until this call has returned.
   ///
   /// - Returns: `false` if the store has been closed. In that case, the method has done nothing.
   func restart(_ body: () -> Void = {}) -> Bool {
@@ -266,7 +266,7 @@ final class Maintenance: @unchecked Sendable {
       lineages: { [self] in lineages }, sealing: sealing,
       writesWatermark: writesWatermark, minReclaimFrameCount: isScheduled ? max(stretch / 2, 1) : 1)
     let result = Result { () throws(StorageError) in try run.run() }
-    // Record the end of the run first. Threads may wait for it, and filling the reserve may fail.
+    // Record the end first, because threads may wait for it, and filling the reserve may fail.
     switch result {
     case .success(let done):
       recordRun(from: start, held: done.blockingGeneration == nil ? nil : stretch, error: nil)

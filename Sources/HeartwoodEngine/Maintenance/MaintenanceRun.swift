@@ -19,9 +19,9 @@ public struct CheckpointResult: Hashable, Sendable {
 ///
 /// The maintenance lock serialises runs. Readers do not wait for runs, with one exception: a reader
 /// that pins a specific generation waits while a run decides which generations are dead. A process
-/// may die at any step. If the process dies before it publishes the decision, nothing has changed.
-/// If the process dies later, the next run completes the work. If a suspension is requested, the
-/// run throws `suspended` before its next long step, and the next run completes the work.
+/// may die at any step. Before the run publishes its decision, this has no effect. Afterwards, the
+/// next run completes the work. If a suspension is requested, the run throws `suspended` before its
+/// next long step, and the next run completes the work.
 struct MaintenanceRun {
   let files: StoreFiles
   let table: GenerationTable
@@ -111,8 +111,8 @@ struct MaintenanceRun {
       try files.locks.liveElsewhere(
         in: counters.checkpointed..<max(newestRetained, counters.checkpointed)))
     var named: Set<FrameNumber> = []
-    // Add this process's own pins, which `liveElsewhere` excludes. Read the pins only after raising
-    // `floor`. A thread whose pin is missing from the list then reads the new value and retries.
+    // Add this process's own pins, which `liveElsewhere` excludes. Read them only after raising
+    // `floor`, so that a thread whose pin is missing from the list reads the new value and retries.
     found.formUnion(table.lockedGenerations)
     // Read the names after the locks. A process that names a generation writes the name before it
     // releases its pin, so this run finds the name, the lock or both.
@@ -163,9 +163,9 @@ struct MaintenanceRun {
 
   /// Returns whether to write a new map of retained frames.
   ///
-  /// A new map is worthwhile if enough frames have been written since the last map, if the last map
-  /// retains frames for generations that are no longer held, or if the last run was interrupted and
-  /// may not have freed all unneeded frames.
+  /// A new map is worthwhile if enough frames have been written since the last map, or if the last
+  /// map retains frames for generations that are no longer held. It is also worthwhile if the last
+  /// run was interrupted, because unneeded frames may remain.
   private func isWorthReclaiming(
     _ map: RetainedFrameMap?, _ alive: [FrameNumber], _ newestRetained: FrameNumber
   ) -> Bool {

@@ -92,7 +92,8 @@ struct MaintenanceSchedule {
   /// generation has expired.
   func isWorthwhile(afterExpiry length: UInt64) -> Bool { length >= self.length / 4 }
 
-  /// Returns how many frames the log may grow by between two runs while generations are held.
+  /// Returns the number of frames by which the log may grow between two runs while generations are
+  /// held.
   ///
   /// A run examines all retained frames, so runs are less frequent if more frames are retained.
   ///

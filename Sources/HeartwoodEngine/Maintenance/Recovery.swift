@@ -27,9 +27,10 @@ public struct RecoveryReport: Hashable, Sendable {
   public var duration: Duration = .zero
 }
 
-/// A search for the newest complete commit in a store's files, which does not change the files.
+/// A search for the newest complete commit in a store's files.
 ///
-/// The search consists of steps R1.3 and R1.4 of `Docs/Internals/Concurrency.md`.
+/// The search does not change the files. It consists of steps R1.3 and R1.4 of
+/// `Docs/Internals/Concurrency.md`.
 ///
 /// - Important: Do not use the result before ``syncAll(_:)`` has been called.
 package struct Recovery {
@@ -41,7 +42,7 @@ package struct Recovery {
   private let header: HeaderSlot
   private let start: LogStart
   private let table: SegmentTable
-  /// A scanner at the start of the log.
+  /// A scanner positioned at the start of the log.
   ///
   /// Each walk uses a copy of this scanner.
   private let scanner: LogScanner
@@ -115,8 +116,8 @@ package struct Recovery {
   ///
   /// This is step R1.4 of `Docs/Internals/Concurrency.md`.
   ///
-  /// - Throws: `corrupt` if a valid group header or footer after the end of the walk raises the
-  ///   durable watermark above that end.
+  /// - Throws: `corrupt` if a valid group header or footer after the end of the walk shows that the
+  ///   frame at which the walk stopped had been synced.
   private mutating func lookBehind() throws(StorageError) {
     let geometry = header.geometry
     let stop = geometry.next(after: point.frame)

@@ -1,7 +1,7 @@
 /// The layout of a header slot in the page file.
 ///
-/// Two slots are written alternately, so that one of them is always intact. The hash (seed 0)
-/// covers the 4,088 bytes before it.
+/// Two slots are written alternately, so that one of them is always intact. The hash, computed with
+/// seed 0, covers the preceding 4,088 bytes.
 package enum HeaderSlotLayout {
   package static let magic = Field("magic", at: 0, 8)
   package static let version = Field("version", at: 8, 4)

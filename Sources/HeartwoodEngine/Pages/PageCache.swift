@@ -62,8 +62,9 @@ package final class PageCache: @unchecked Sendable {
         return entry
       }
       shard.misses += 1
-      // Reuse the memory of an evicted page. If one thread freed memory and another thread
-      // allocated new memory, the C library's allocator would retain memory for both threads.
+      // Reuse the memory of an evicted page. Otherwise, one thread might free memory while another
+      // thread allocates new memory, and the C library's allocator would retain memory for both
+      // threads.
       let block = makeRoom(in: shard) ?? ByteBlock(count: pageByteCount)
       let entry = Entry(location: location, block: block, shard: number)
       // Insert the entry only after loading the page, so that a page that failed verification is

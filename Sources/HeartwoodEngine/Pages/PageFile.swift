@@ -74,7 +74,7 @@ package final class PageFile: @unchecked Sendable {
       cache.forgetPages()
       knownByteCount.store(0, ordering: .releasing)
       for window in windows { window.bits.clear(from: 0) }
-      // Store the state last. A thread that reads the new state assumes that all outdated
+      // Store the state last, because a thread that reads the new state assumes that all outdated
       // information has been discarded.
       state.store(checkpointed, ordering: .releasing)
     }
@@ -149,8 +149,8 @@ package final class PageFile: @unchecked Sendable {
       let kept = reservedByteCount(pageCount)
       guard try kept < measure() else { return }
       knownByteCount.store(kept, ordering: .releasing)
-      // Clear the verified bits of pages beyond the new end. If the file grows again, these pages
-      // will contain different bytes.
+      // Clear the verified bits of pages beyond the new end, because these pages will contain
+      // different bytes if the file grows again.
       for (number, window) in windows.enumerated() where (number + 1) << windowShift > pageCount {
         window.bits.clear(from: max(0, Int(pageCount) - number << windowShift))
       }

@@ -47,7 +47,7 @@ package final class VerifiedBits: @unchecked Sendable {
     }
   }
 
-  /// Creates the same number of bits as `other`, all of them cleared.
+  /// Creates an object with as many bits as `other`, all of them cleared.
   package convenience init(like other: VerifiedBits) { self.init(pageCount: other.count * 64) }
 
   deinit {

@@ -1,8 +1,8 @@
 /// A read-only view of a file system, for reading a damaged store.
 ///
 /// Every operation that would change a file throws `readOnly`, so no code that uses the view can
-/// change the damaged store. Unreadable blocks of the medium read as zeros. Pages that contain
-/// unreadable blocks then fail their hash check, like other damaged pages.
+/// change the damaged store. Unreadable blocks of the medium read as zeros, so the pages that
+/// contain them fail their hash check, like other damaged pages.
 final class DamagedFiles: FileSystem {
   private let base: any FileSystem
   /// The names of files that ``list(_:)`` omits.

@@ -4,7 +4,7 @@ struct SalvageIdentity {
   let identity: StoreIdentity
   /// The intact header slots.
   let slots: [HeaderSlot]
-  /// Single-sentence remarks about data that was inferred because headers are damaged.
+  /// Notes about data that was inferred because headers are damaged, each in one sentence.
   private(set) var notes: [String] = []
 
   /// The newest intact header slot.
@@ -90,7 +90,7 @@ struct SalvageIdentity {
 }
 
 extension File {
-  /// Calls `body` with `count` bytes of the file from `offset` on.
+  /// Calls `body` with the `count` bytes of the file that start at `offset`.
   ///
   /// Bytes beyond the end of the file are zero.
   func withBytes<R>(

@@ -15,7 +15,7 @@ struct SalvageLog {
   private(set) var checkpointed: FrameNumber
   /// A Boolean value that indicates whether later commits are known or suspected to have existed.
   private(set) var hasLostCommits = false
-  /// Single-sentence remarks about the choice of the generation.
+  /// Notes about the choice of the generation, each in one sentence.
   private(set) var notes: [String] = []
   private let geometry: Geometry
   private let seed: UInt64
@@ -23,7 +23,7 @@ struct SalvageLog {
   /// Determines the generation to salvage, and locates its pages in the log.
   ///
   /// - Parameters:
-  ///   - committed: The durable generation according to the `counters` file, or 0.
+  ///   - committed: The durable generation according to the `counters` file, or 0 if it is unknown.
   ///   - newestInPages: The highest frame in the page file.
   init(
     _ found: SalvageIdentity, _ log: LogFiles, _ table: SegmentTable, committed: FrameNumber,
@@ -229,7 +229,7 @@ struct SalvageLog {
         + "up to frame \(watermark), are lost.")
   }
 
-  /// For each intact group header from `first` on, calls `body` with the header and its digest.
+  /// Calls `body` with each intact group header at or after `first`, and with its digest.
   private func forEachHeader(
     from first: FrameNumber, _ body: (GroupHeader, _ digest: UInt64) -> Void
   ) throws(StorageError) {

@@ -5,7 +5,7 @@ final class SalvagePages {
   let state: GenerationState
   /// A Boolean value that indicates whether commits after the salvaged generation are lost.
   let hasLostCommits: Bool
-  /// Single-sentence remarks about damaged files.
+  /// Notes about damaged files, each in one sentence.
   private(set) var notes: [String]
   /// The number of damaged pages that are, or may be, in use.
   private(set) var damagedPageCount = 0

@@ -80,7 +80,7 @@ package struct SalvageReport: Sendable {
   /// A Boolean value that indicates whether objects may be inconsistent because the data that
   /// describes them is damaged.
   package var hasInconsistentObjects = false
-  /// Single-sentence remarks about the damage.
+  /// Notes about the damage, each in one sentence.
   package var notes: [String] = []
 
   /// A Boolean value that indicates whether the new store contains all data of the newest

@@ -133,8 +133,8 @@ struct TreeOutline {
     }
     var fragments: [Fragment] = []
     let (known, knownBranches) = (items, lostBranches)
-    // Visit higher nodes first. A node is the top of a fragment only if no higher node refers to
-    // it.
+    // Visit higher nodes first, because a node is the top of a fragment only if no higher node
+    // refers to it.
     for top in tops.sorted(by: { $0.level > $1.level })
     where pages.isFreshNode(top.page, tree: tree, level: top.level) {
       (items, lostBranches) = ([], [])

@@ -1,9 +1,9 @@
 /// A check that the file names of an open store still refer to the files that were opened.
 ///
 /// If a file is replaced while a store is open, all data written to the open descriptor is lost.
-/// Each writer and each maintenance run therefore performs this check first. One system call shows
-/// whether names in the directory have changed. The check compares the files only if the names have
-/// changed.
+/// Each writer and each maintenance run therefore performs this check first. The check begins with
+/// one system call that shows whether any names in the directory have changed. Only in that case
+/// does the check compare the files.
 package final class OpenedFiles: @unchecked Sendable {
   // `@unchecked` is safe because `lock` guards `stamp`.
   private let log: LogFiles

@@ -69,7 +69,8 @@ package final class SegmentAllocator: @unchecked Sendable {
         }
         try makeNameDurable(last)
       } catch {
-        // Truncate the new segments. The writer has not received them, so they contain no frames.
+        // Truncate the new segments, which contain no frames because the writer has not received
+        // them.
         try? files.emptySegments(from: first, knowing: segments)
         throw error
       }
@@ -126,9 +127,10 @@ package final class SegmentAllocator: @unchecked Sendable {
 
   /// Truncates all segments after `last` to zero bytes to free space on a full disk.
   ///
-  /// The files keep their durable names. The next process that needs such a segment creates it
-  /// again. The method ignores errors, because the remaining bytes are never read. The caller must
-  /// hold the writer lock.
+  /// The files keep their durable names, and a process that later needs such a segment creates it
+  /// again in the same file. Errors are ignored, because the remaining bytes are never read.
+  ///
+  /// The caller must hold the writer lock.
   ///
   /// - Parameter allocated: The segments after `last` that this process has allocated.
   package func reclaim(after last: UInt64, allocated: [Segment] = []) {

@@ -39,7 +39,7 @@ package enum DecisionLayout {
 
 /// The generations that can be pinned, as decided by the last maintenance run.
 package struct DecisionRecord: Hashable, Sendable {
-  /// The generation below which no generation is readable.
+  /// A lower bound for readable generations: no generation below it is readable.
   package var low: FrameNumber
   /// The newest retained generation.
   ///
@@ -145,8 +145,8 @@ package final class SharedCounters: @unchecked Sendable {
     setFailed()
   }
 
-  /// Returns whether the counters are consistent with each other and every generation in `kept` can
-  /// be pinned.
+  /// Returns whether the counters are consistent with each other, and whether every generation in
+  /// `kept` can be pinned.
   ///
   /// Damaged counters could cause the store to treat a commit as durable when it is not, or to
   /// reclaim a named generation. Call this method only while no other process has the store open.

@@ -236,7 +236,7 @@ package final class WriterLock: @unchecked Sendable {
     guard let claim = WriterClaim(word: counters.load(CountersLayout.writer)) else { return "" }
     let age = claim.age(at: SystemThread.monotonicMilliseconds)
     guard claim.process != process else { return ": this process has been writing for \(age)" }
-    // Name the recorded writer only if it still has the store open. Otherwise, the writer has died.
+    // Name the recorded writer only if it still has the store open, because otherwise it has died.
     guard locks.isSetElsewhere(.open(claim.process, isReadOnly: false)) else { return "" }
     let name = HolderFile.name(of: claim.process, among: holders.rows()).map { " (\($0))" } ?? ""
     return ": process \(claim.process)\(name) has been writing for \(age)"

@@ -87,8 +87,8 @@ extension GenerationTable {
   ///
   /// Releasing the segments frees their disk space even if no thread in this process is reading.
   package func releaseCheckpointedSegments() throws(StorageError) {
-    // Check both conditions. A reader that has adopted the page file's state has updated
-    // `knownState`, but has pruned only the state that the reader uses.
+    // Check both conditions, because a reader that adopts the page file's state updates
+    // `knownState` but prunes only the state that it uses.
     guard files.counters.checkpointed > files.pageFile.knownState || holdsCheckpointedSegments
     else { return }
     let pin = try pinNewest()

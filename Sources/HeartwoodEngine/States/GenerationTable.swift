@@ -326,7 +326,8 @@ package final class GenerationTable: @unchecked Sendable {
 
   /// Drops the lingering pin, and prevents later pins from lingering.
   ///
-  /// Call this method when the store is closed. After that, nothing would drop a lingering pin.
+  /// Call this method when the store is closed, because nothing would drop a lingering pin
+  /// afterwards.
   package func stopLingering() {
     lock.withLock {
       lingers = false

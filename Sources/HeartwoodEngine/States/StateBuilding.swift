@@ -141,10 +141,11 @@ extension StoreFiles {
     return try log.openAll(from: first, through: last, knowing: known, isMapped: log.isMapped)
   }
 
-  /// Returns the state after a complete commit that was never announced because its writer died.
+  /// Returns the state after a commit whose writer died before announcing it, or `nil` if there is
+  /// no such commit.
   ///
-  /// The commit directly follows `state`. If there is no such commit, the result is `nil`. The
-  /// caller must hold the writer lock. This is procedure W2 of `Docs/Internals/Concurrency.md`.
+  /// The commit is complete and directly follows `state`. The caller must hold the writer lock.
+  /// This is procedure W2 of `Docs/Internals/Concurrency.md`.
   ///
   /// - Complexity: If there is no such commit, the method checks only one page header, without a
   ///   system call if files are mapped.

@@ -61,8 +61,8 @@ final class ChangesInProgress: @unchecked Sendable {
 extension StoreCore {
   /// Performs procedure O3: shuts down the shared state once no call is changing the store.
   ///
-  /// If `withCheckpoint` is `false`, the method returns without waiting for these calls. The
-  /// current thread may have released the last `Store` object inside a write, and waiting for that
+  /// If `withCheckpoint` is `false`, the method returns without waiting for these calls, because
+  /// the current thread may have released the last `Store` object inside a write. Waiting for that
   /// write would cause a deadlock.
   func close(withCheckpoint: Bool) throws(StorageError) {
     guard withCheckpoint else { return changes.end { try? self.end(withCheckpoint: false) } }

@@ -1,6 +1,6 @@
 /// A generation that stays readable because a process holds it or because it has a name.
 public struct LiveGeneration: Hashable, Sendable {
-  /// The generation that stays readable.
+  /// The generation itself.
   public var generation: Generation
   /// The time since the generation was committed, according to the wall clock.
   public var age: Duration

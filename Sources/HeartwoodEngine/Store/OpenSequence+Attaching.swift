@@ -179,8 +179,9 @@ extension OpenSequence {
     }
   }
 
-  /// Performs procedure P1 before the table of live generations exists: locks the newest
-  /// generation, and returns it.
+  /// Locks and returns the newest generation.
+  ///
+  /// This method performs procedure P1 before the table of live generations exists.
   private func lockNewest(_ files: StoreFiles) throws(StorageError) -> FrameNumber {
     var attempts = Attempts()
     while true {
@@ -195,8 +196,9 @@ extension OpenSequence {
 
   /// Maps the shared counters, and computes the value that marks the counters as usable.
   ///
-  /// In the result, `identity` is this value. It is computed from the identities of the boot, the
-  /// `counters` file and the `pages` file, and is 0 if the system provides no boot identity.
+  /// In the result, `identity` is this value, which is computed from the identities of the boot,
+  /// the `counters` file and the `pages` file. The value is 0 if the system provides no boot
+  /// identity.
   ///
   /// The method returns `nil` if the `counters` file is missing or incomplete, unless `access` is
   /// `.create`.

@@ -3,8 +3,8 @@ extension Store {
   ///
   /// The calls are ordered by keyspace name, and then by key. Names are ordered by their UTF-8
   /// bytes, and keys by their encoded bytes. The changes turn `source` into `target`, whichever of
-  /// the two is newer. Rewriting a value with the same bytes is not a change. Neither is creating
-  /// or removing an empty keyspace.
+  /// the two is newer. Rewriting a value with the same bytes is not a change, and neither is
+  /// creating or removing an empty keyspace.
   ///
   /// - Parameters:
   ///   - source: The snapshot before the changes, taken from this store.

@@ -63,7 +63,7 @@ public struct Commits: AsyncSequence, Sendable {
 
 /// An observer that waits for commits to a store.
 ///
-/// The observer remains registered with the store's signal until the observer is deallocated.
+/// The observer remains registered with the store's signal until it is deallocated.
 private final class CommitObserver: @unchecked Sendable {
   // `@unchecked` is safe because `lock` guards `signal`.
   private let store: Store

@@ -1,5 +1,7 @@
 extension Store {
-  /// Releases all pins and locks that this process has on the store, until ``resume()`` is called.
+  /// Suspends the store, and releases all pins and locks that this process holds on it.
+  ///
+  /// The store remains suspended until ``resume()`` is called.
   ///
   /// Call this method when an app is about to be suspended. Some systems terminate a suspended
   /// process that holds a lock on a shared file. All committed transactions are durable on return,
@@ -43,9 +45,9 @@ extension Store {
   public func resume() throws {
     try requireOpen()
     let registry = StoreRegistry.ofThisProcess
-    // Return if this thread is performing a write through any `Store` object. In that case, the
-    // store is not suspended. Waiting for a thread that is suspending the store would cause a
-    // deadlock, because that thread waits for the write to end.
+    // Return if this thread is performing a write through any `Store` object, because the store is
+    // not suspended during a write. Waiting for a thread that is about to suspend the store would
+    // cause a deadlock, because that thread waits for the write to end.
     guard !registry.cores(of: registryKey).contains(where: \.writerLock.isHeldByThisThread) else {
       return
     }

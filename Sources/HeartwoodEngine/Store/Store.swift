@@ -228,10 +228,10 @@ public final class Store: Sendable {
   ///
   /// - Precondition: The calling thread is not in the middle of a write. Otherwise, a checkpoint in
   ///   progress could wait for the write to end while this method waits for the checkpoint.
-  /// - Throws: `closed`, or any error that prevents the newest generation from being read. The
-  ///   report lists corruption, which therefore causes no error. Also throws `busy` if a
-  ///   maintenance run takes longer than `busyTimeout` to decide which generations remain readable,
-  ///   and `suspended` or `generationExpired` if the store is suspended during the call.
+  /// - Throws: `closed`, or any error that prevents the newest generation from being read.
+  ///   Corruption causes no error, because the report lists it. Also throws `busy` if a maintenance
+  ///   run takes longer than `busyTimeout` to decide which generations remain readable, and
+  ///   `suspended` or `generationExpired` if the store is suspended during the call.
   /// - Complexity: Reads every page of the page file, and every page image in use in the log, once.
   public func verify() throws -> VerificationReport {
     try requireOpen()
@@ -259,7 +259,7 @@ public final class Store: Sendable {
     return try snapshot()
   }
 
-  /// The sizes of the store, and its activity since the store was opened.
+  /// The store's sizes, and its activity since it was opened.
   ///
   /// In a child process created by `fork`, only ``StoreStatistics/pageByteCount`` is meaningful.
   public var statistics: StoreStatistics {

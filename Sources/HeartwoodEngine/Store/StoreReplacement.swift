@@ -12,8 +12,8 @@ package struct StoreReplacement {
     self.busyMilliseconds = busyMilliseconds
   }
 
-  // Use names that other stores are unlikely to have. A store with one of these names would be
-  // mistaken for the remains of an interrupted call.
+  // Use names that other stores are unlikely to have, because a store with one of these names would
+  // be mistaken for the remains of an interrupted call.
   private static func removedPath(_ path: String) -> String { path + ".heartwood-removed" }
   private static func replacedPath(_ path: String) -> String { path + ".heartwood-replaced" }
 

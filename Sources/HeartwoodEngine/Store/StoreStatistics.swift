@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The sizes of a store, and its activity since the store was opened.
+/// A store's sizes, and its activity since it was opened.
 public struct StoreStatistics: Hashable, Sendable {
   /// The number of bytes in a page.
   public var pageByteCount: Int
@@ -24,8 +24,8 @@ public struct StoreStatistics: Hashable, Sendable {
   public var logByteBound: Int?
   /// A Boolean value that indicates whether the file system can deallocate ranges of a file.
   ///
-  /// If the file system cannot do so, the store reclaims only complete segments of the log, and the
-  /// log may exceed ``logByteBound``.
+  /// If the value is `false`, the store reclaims only complete segments of the log, and the log may
+  /// exceed ``logByteBound``.
   public var canPunchHoles = true
   /// The oldest held generation and the log space that it retains, or `nil` if no generation is
   /// known to be held.

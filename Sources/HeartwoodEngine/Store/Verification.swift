@@ -247,8 +247,8 @@ final class Verification {
 
   /// Verifies the pages of the page file that belong only to generations before the checked one.
   ///
-  /// Checking the oldest live generation is sufficient. If a later generation reads a page from the
-  /// page file, the oldest generation does not read that page from the log either.
+  /// Checking the oldest live generation is sufficient: if it reads a page from the log, no later
+  /// generation reads that page from the page file.
   private func checkOlderPages(_ oldest: GenerationState) throws(StorageError) {
     guard oldest.generation < state.generation else { return }
     let checkpointed = oldest.files.counters.checkpointed

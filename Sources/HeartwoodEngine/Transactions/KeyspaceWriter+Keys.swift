@@ -22,7 +22,7 @@ extension KeyspaceWriter {
     try key.encoded { key throws(StorageError) in try reads.locate(key) }?.use(body)
   }
 
-  /// Passes the bytes in `range` of a key's value to `body`, in consecutive chunks.
+  /// Passes the given range of a key's value to `body`, in consecutive chunks.
   ///
   /// The method returns `false` if the key does not exist.
   ///

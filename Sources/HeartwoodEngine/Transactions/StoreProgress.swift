@@ -1,7 +1,7 @@
 /// The progress of a long operation on a store.
 ///
-/// The progress is counted in pages. The store estimates the total at the start. In the last
-/// report, the completed count equals the total.
+/// The progress is counted in pages. The total is estimated at the start, but in the last report,
+/// the completed count always equals the total.
 public struct StoreProgress: Hashable, Sendable {
   /// The number of completed pages.
   ///

@@ -34,7 +34,7 @@ public struct ValueWriter: ~Copyable {
 
   /// Appends the bytes of a span to the value.
   ///
-  /// - Precondition: No savepoint that began after this writer was created is still open.
+  /// - Precondition: The same savepoints are open as when this writer was created.
   /// - Throws: `invalidArgument` if more bytes are written than were declared; in that case,
   ///   nothing is appended. Throws `io` or `diskFull` if a page cannot be allocated or spilled to
   ///   the log. After either of these two errors, the transaction can only be rolled back.
@@ -45,7 +45,7 @@ public struct ValueWriter: ~Copyable {
 
   /// Appends bytes to the value.
   ///
-  /// - Precondition: No savepoint that began after this writer was created is still open.
+  /// - Precondition: The same savepoints are open as when this writer was created.
   /// - Throws: The same errors as ``append(_:)-(RawSpan)``.
   public mutating func append(_ bytes: [UInt8]) throws {
     try bytes.withBytes { bytes throws(StorageError) in try append(bytes) }

@@ -65,8 +65,7 @@ final class WriteSession {
     if let interruption { throw interruption }
     do throws(StorageError) {
       let result = try body()
-      // Spill pages only after the change. During the change, `body` may use bytes that spilling
-      // would move.
+      // Spill pages only after the change, because `body` may use bytes that spilling would move.
       try pages.makeRoom()
       return result
     } catch {

@@ -31,7 +31,7 @@ struct NodeMerge {
     let shared = min(entries.left.prefixCount, entries.right?.prefixCount ?? 0)
     let middle = entries.middle(prefixCount: shared, within: bounds)
     if let split = split(at: middle, pageByteCount: pageByteCount) { return split }
-    // If no balanced division fits, divide branches anyway if one of them has fewer than two
+    // If no balanced division fits, divide two branches anyway when one of them has fewer than two
     // children, because every child needs a neighbour to merge with.
     guard !entries.isLeaf else { return nil }
     if entries.left.count < 2 { return split(at: bounds.lowerBound, pageByteCount: pageByteCount) }

@@ -81,8 +81,8 @@ package struct NodeRebuild {
 
   /// Returns the length of the prefix that the first and last keys of `range` share.
   ///
-  /// If necessary, the prefix is shortened so that it is at least eight bytes shorter than the
-  /// first key, because future keys are more likely to start with a shorter prefix.
+  /// If necessary, the prefix is shortened so that at least eight bytes of the first key follow it,
+  /// because future keys are more likely to start with a shorter prefix.
   func prefixCount(_ range: Range<Int>) -> Int {
     let first = isLeaf ? range.lowerBound : range.lowerBound + 1
     guard first < range.upperBound else { return 0 }

@@ -1,7 +1,7 @@
 /// Functions that find a key within one node.
 ///
 /// Nearly every comparison is decided by the heads alone. Because the heads are adjacent, a search
-/// reads few cache lines. A search also executes few conditional jumps that are hard to predict.
+/// reads few cache lines. The search also executes few hard-to-predict conditional jumps.
 package enum NodeSearch {
   /// Compares a key with all keys that start with the node's prefix.
   ///

@@ -3,8 +3,8 @@ struct NodeSplit {
   /// The edge of a tree level where an entry is inserted, or `none` if the entry is inserted
   /// elsewhere.
   ///
-  /// After a split at an edge, the node at that edge gets as few entries as possible and the other
-  /// node stays full, because the next keys are likely to be inserted at the same edge.
+  /// A split at an edge gives the node at that edge as few entries as possible and leaves the other
+  /// node full, because the next keys are likely to be inserted at the same edge.
   enum Edge {
     case none
     case first

@@ -122,8 +122,7 @@ package struct NodeView {
     return NodeLayout.leafCellHeaderByteCount + rest + value
   }
 
-  /// Writes an entry's complete key, followed by eight zero bytes, to `target`, and returns the
-  /// key.
+  /// Writes an entry's complete key and eight zero bytes to `target`, and returns the key.
   package func copyKey(_ index: Int, to target: MutableBytes) -> Bytes {
     target.copy(prefix, to: 0)
     return copySuffix(index, to: target)

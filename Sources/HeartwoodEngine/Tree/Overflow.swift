@@ -88,8 +88,8 @@ package struct Overflow {
 
   /// Calls `body` with the number of each page of the value.
   ///
-  /// The method passes an index page to `body` after all pages that it lists, so `body` may free
-  /// each page immediately.
+  /// The method passes an index page to `body` only after all pages that the index page lists, so
+  /// `body` may free each page immediately.
   package func forEachPage(
     _ reference: OverflowReference, _ body: (PageNumber) throws(StorageError) -> Void
   ) throws(StorageError) {

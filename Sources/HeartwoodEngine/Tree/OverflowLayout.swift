@@ -1,8 +1,9 @@
-/// The layout of a large value, stored as overflow pages, index pages, and a reference in the leaf.
+/// The layout of a large value, which consists of overflow pages, index pages, and a reference in
+/// the leaf.
 ///
-/// The depth in the reference determines the kind of the root page. At depth 0, the root is the
-/// only page of the value. At depth 1, it is an index of pages. At depth 2, it is an index of
-/// indexes. Every page except the last is full, so a range read can compute which pages it needs.
+/// The depth in the reference determines what the root page contains: all bytes of the value at
+/// depth 0, an index of pages at depth 1, or an index of index pages at depth 2. Every page except
+/// the last is full, so a range read can compute which pages it needs.
 package enum OverflowLayout {
   package static let length = Field("length", at: 0, 8)
   package static let hash = Field("hash", at: 8, 8)

@@ -107,8 +107,8 @@ package struct OverflowWriter {
 
   private mutating func beginPage() throws(StorageError) {
     if written == 0, depth > 0 {
-      // Do not allocate the index earlier. An index without entries must not be spilled to the log,
-      // where it would be treated as corrupt.
+      // Do not allocate the index earlier, because an index without entries could be spilled to the
+      // log, where it would be treated as corrupt.
       root = try pages.allocate(.overflowIndex, tree: tree, level: UInt8(depth))
       if depth == 1 { index = root }
     }
@@ -116,8 +116,7 @@ package struct OverflowWriter {
     if depth == 0 { root = page } else { try enter(page) }
   }
 
-  /// Adds a page number to the index, starting another index page if the current index page is
-  /// full.
+  /// Adds a page number to the index, starting a new index page if the current one is full.
   private mutating func enter(_ number: PageNumber) throws(StorageError) {
     let fanout = OverflowLayout.indexCapacity(pageByteCount: pages.view.pageByteCount)
     let capacity = OverflowLayout.payloadCapacity(pageByteCount: pages.view.pageByteCount)

@@ -22,7 +22,7 @@ package struct PageMover {
 
   private var view: PageView { pages.view }
 
-  /// Deducts one page from the budget, for a page that has been read.
+  /// Counts a page that has been read against the budget.
   package mutating func look() { budget = max(budget - 1, 0) }
 
   // MARK: Nodes

@@ -2,8 +2,8 @@
 package struct TreeBuilder {
   private let writer: TreeWriter
   private let block = ByteBlock(count: Limits.maxKeyByteCount + 8, alignment: 16)
-  // Keep `view` and `lastKey` here, although `writer` and `block` provide them too. Appending an
-  // entry then retains no other object.
+  // Keep `view` and `lastKey` here, although `writer` and `block` also provide them, so that
+  // appending an entry does not retain another object.
   private let view: PageView
   private let lastKey: MutableBytes
   private var lastCount = -1

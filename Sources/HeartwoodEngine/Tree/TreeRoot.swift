@@ -36,8 +36,8 @@ extension PageView {
 
   /// Returns a node after checking its tree and level.
   ///
-  /// The caller must release the node. A child must be exactly one level below its parent.
-  /// Otherwise, a descent could loop forever.
+  /// The caller must release the node. The check ensures that each child is exactly one level below
+  /// its parent. Otherwise, a descent could loop forever.
   @inline(__always)
   package func node(
     _ number: PageNumber, tree: TreeID, level: Int

@@ -93,8 +93,7 @@ extension TreeWriter {
     return key.bytes.compare(node.copyKey(position, to: workspace.firstKey)) < 0
   }
 
-  /// Returns the edge of the tree level where `position` lies, or `none` if `position` is not at an
-  /// edge.
+  /// Returns the edge of the tree level at which `position` lies, or `none` if it lies elsewhere.
   private func edge(_ position: Int, of node: NodeView, level: Int) -> NodeSplit.Edge {
     let first = node.isLeaf ? 0 : 1
     if position == node.count {

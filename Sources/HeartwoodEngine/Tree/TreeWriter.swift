@@ -1,8 +1,8 @@
 /// A writer that changes one tree within a write transaction.
 ///
 /// The writer copies a page only when the page changes. A value that is passed to a method may be
-/// in a page of the transaction. A key must not be in a page of the transaction, because the key's
-/// bytes could move during the change.
+/// in a page of the transaction, but a key must not, because the key's bytes could move during the
+/// change.
 package struct TreeWriter {
   package let pages: WorkingPages
   package let root: TreeRoot

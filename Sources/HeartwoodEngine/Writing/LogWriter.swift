@@ -196,8 +196,8 @@ package struct LogWriter {
     through last: FrameNumber, mayUseReserve: Bool
   ) throws(StorageError) {
     let needed = files.geometry.segment(of: last)
-    // Do not add segments before the segment that contains `base`. Such segments are missing only
-    // if maintenance has reclaimed them.
+    // Do not add segments before the segment that contains `base`, because such segments are
+    // missing only if maintenance has reclaimed them.
     let first = max(
       table.segments.last.map { $0.number + 1 } ?? 0, files.geometry.segment(of: base))
     guard first <= needed else { return }

@@ -133,8 +133,8 @@ package final class SyncQueue: @unchecked Sendable {
     let first = geometry.segment(of: geometry.next(after: files.counters.durable))
     let segments = try segmentFiles(from: first, through: geometry.segment(of: end))
     do throws(StorageError) {
-      // Sync the newest files first. The descriptors of these files are open, and can be closed
-      // after the sync if older files need to be opened.
+      // Sync the newest files first, because their descriptors are open and can be closed after the
+      // sync if older files need to be opened.
       for file in segments.reversed() {
         try file.sync()
         files.activity.update { $0.logSyncCount += 1 }

@@ -102,8 +102,8 @@ extension WorkingPages {
         point: point, index: index, segments: segments, files: files,
         lowestFree: lowestFree)
     } catch {
-      // Disable writing. The commit is complete on disk, and nothing may overwrite it until the
-      // store is reopened.
+      // Disable writing, because the commit is complete on disk, and nothing may overwrite it until
+      // the store is reopened.
       files.counters.setFailed()
       throw error
     }

@@ -79,15 +79,15 @@ package final class WorkingPages {
   var segments: SegmentTable { writer?.table ?? state.segments }
 
   package var isUnchanged: Bool {
-    // Compare the roots. An index that was never changed or was rolled back has the same root as
-    // the state's index.
+    // Compare the roots, because an index that was never changed or was rolled back has the same
+    // root as the state's index.
     memoryPageCount == 0 && index.root == state.index.root
       && pageCount == state.point.pageCount
   }
 
   /// Returns a page's bytes for writing.
   ///
-  /// Unless this transaction or savepoint already has its own copy of the page, the method first
+  /// If this transaction or savepoint does not have its own copy of the page yet, the method first
   /// copies the page.
   ///
   /// The address remains the same until the page is freed or ``moveCount`` grows.

@@ -68,6 +68,6 @@ enum BackupCommand {
 }
 
 extension StorageError {
-  /// A Boolean value that indicates whether the call that failed may succeed later.
+  /// A Boolean value that indicates whether a later attempt may succeed.
   fileprivate var isTemporary: Bool { [.io, .diskFull, .busy].contains(kind) }
 }

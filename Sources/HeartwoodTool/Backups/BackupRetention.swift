@@ -5,8 +5,8 @@ import HeartwoodEngine
 struct BackupRetention {
   /// The age, in seconds, up to which every restore point is kept.
   private var wholeSeconds: UInt64 = 0
-  /// The number of periods whose last restore point is kept, keyed by the length of the periods in
-  /// seconds.
+  /// The number of recent periods whose last restore point is kept, keyed by the length of a period
+  /// in seconds.
   private var counts: [UInt64: Int] = [:]
 
   private static let periods: KeyValuePairs<String, UInt64> = [
@@ -36,8 +36,8 @@ struct BackupRetention {
   func apply(to backup: Backup) throws -> Int {
     let now = UInt64(Date.now.timeIntervalSince1970 * 1000)
     let points = try backup.restorePoints()
-    // Select the points to remove rather than the points to keep, so that points that another
-    // process has just added are not removed.
+    // Select the points to remove rather than the points to keep, so that a point that was just
+    // added by another process is not removed.
     let removed = Set(points.map(\.generation)).subtracting(kept(points, now: now))
     return try backup.thin { !removed.contains($0.generation) }
   }

@@ -2,15 +2,16 @@ import Foundation
 import Heartwood
 import HeartwoodEngine
 
-/// A page that shows the objects of one generation, in a single file that needs no network access.
+/// An HTML page that shows the objects of one generation.
 ///
-/// The page's script builds the tables from JSON rows. No data from the store is inserted into the
-/// script or the style sheet. The page's security policy blocks all other scripts and style sheets.
+/// The page is a single file and needs no network access. Its script builds the tables from JSON
+/// rows. No data from the store is inserted into the script or the style sheet. The page's security
+/// policy blocks all other scripts and style sheets.
 struct BrowsePage {
   let entities: [BrowsedEntity]
   private let objects: StoredObjects
   private let path: String
-  /// The random nonce by which the page's security policy allows its script and style sheet.
+  /// The random nonce that the page's security policy requires of scripts and style sheets.
   private let nonce: String
 
   /// The maximum number of members to show for each to-many relationship of an object.

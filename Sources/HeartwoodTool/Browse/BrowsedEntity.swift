@@ -1,7 +1,7 @@
 import Heartwood
 import HeartwoodEngine
 
-/// An entity as the page of the `browse` command shows it, with the sizes of its rows and indexes.
+/// An entity as shown on the page of the `browse` command, with the sizes of its rows and indexes.
 struct BrowsedEntity {
   /// A column of an entity's table, in the form expected by the page's script.
   struct Column: Encodable {
@@ -24,7 +24,7 @@ struct BrowsedEntity {
   /// The position of the entity on the page.
   let position: Int
   let rowCount: Int
-  /// The number of the entity's rows included in the page.
+  /// The number of the entity's rows that are included in the page.
   let includedRowCount: Int
   let rowByteCount: Int
   let indexes: [Index]

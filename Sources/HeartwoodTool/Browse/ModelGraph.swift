@@ -25,7 +25,7 @@ struct ModelGraph {
     static let titleHeight = 30.0
     static let rowHeight = 20.0
 
-    /// Returns the distance from the top of the box to the point where a line meets a row, or the
+    /// Returns the distance from the top of the box to the middle of a row, or to the middle of the
     /// title if `row` is `nil`.
     func offset(of row: Int?) -> Double {
       row.map { Self.titleHeight + 4 + (Double($0) + 0.5) * Self.rowHeight } ?? Self.titleHeight / 2

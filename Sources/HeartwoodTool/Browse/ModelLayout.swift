@@ -79,7 +79,7 @@ struct ModelLayout {
     return improved(candidates[best])
   }
 
-  /// Returns a copy of an arrangement that is improved by swapping neighbouring boxes in columns.
+  /// Returns an arrangement that has been improved by swapping neighbouring boxes within columns.
   private func improved(_ columns: Columns) -> Columns {
     var best = (columns: columns, cost: cost(columns))
     for _ in 0..<8 {

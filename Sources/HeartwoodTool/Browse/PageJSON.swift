@@ -1,7 +1,7 @@
 import Heartwood
 import HeartwoodEngine
 
-/// JSON that is safe within a script element of a page.
+/// Functions that encode values as JSON that is safe inside a page's script element.
 ///
 /// The JSON contains neither markup nor invisible characters, because both are escaped.
 enum PageJSON {
@@ -21,9 +21,9 @@ enum PageJSON {
     return result + "\""
   }
 
-  /// Returns a JSON document in which all characters that are unsafe within a page are escaped.
+  /// Returns a JSON document with all unsafe characters escaped.
   ///
-  /// Unsafe characters occur only in the document's strings.
+  /// Unsafe characters can occur only in the document's strings.
   static func safe(_ document: String) -> String {
     var result = ""
     for scalar in document.unicodeScalars {
@@ -106,7 +106,7 @@ enum PageJSON {
     }
   }
 
-  /// Returns whether a character needs no escape in a string.
+  /// Returns whether a character can appear in a string without being escaped.
   private static func isPlain(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar {
     case "\"", "\\", "<", ">", "&": false

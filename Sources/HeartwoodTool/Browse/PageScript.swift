@@ -71,8 +71,8 @@ enum PageScript {
       function dateText(seconds) {
         const date = new Date(Math.round(Number(seconds) * 1000) + millisecondsUntil2001);
         const text = Number.isNaN(date.getTime()) ? "" : date.toISOString();
-        // Show seconds for years before 0 or after 9999, which JavaScript writes with six digits,
-        // and for dates that it cannot represent.
+        // Show a number of seconds if JavaScript cannot represent the date, or if it would write
+        // the year with six digits, because the year is before 0 or after 9999.
         if (!/^\d{4}-/.test(text)) return `${seconds} s after 2001`;
         return text.replace("T", " ").replace(".000Z", "").replace("Z", "");
       }
@@ -123,7 +123,7 @@ enum PageScript {
 
       // MARK: Cells
 
-      // Returns the text by which a value can be found.
+      // Returns a value as searchable text.
       function text(value, kind) {
         if (value === null) return "nil";
         if (kind === "date") return dateText(value);
@@ -272,7 +272,7 @@ enum PageScript {
         entity.parts.scroll.scrollTop = 0;
       }
 
-      // Cycles the sort by a column: ascending, descending, unsorted.
+      // Cycles the sort order of a column: ascending, descending, unsorted.
       function toggle(entity, column) {
         const isSame = entity.sort?.column === column;
         entity.sort = isSame && entity.sort.isReversed ? null : { column, isReversed: isSame };
@@ -371,8 +371,8 @@ enum PageScript {
         }
         addEventListener("hashchange", follow);
         document.addEventListener("click", event => {
-          // Follow a link to the object that is already in the address here, because such a link
-          // causes no `hashchange` event.
+          // If the address already refers to the link's object, follow the link here, because the
+          // browser then fires no `hashchange` event.
           const anchor = event.target.closest("a");
           if (anchor?.hash && anchor.hash === location.hash) follow();
         });

@@ -14,8 +14,8 @@ enum Advice {
     if error.kind == .corrupt, error.page != nil, invocation.command != .verify {
       return "\(sentence) Run 'heartwoodctl verify \(path)' to list all damage."
     }
-    // The command `restore` has no store yet, and the engine's message names the generations that
-    // the backup contains.
+    // Add no advice for `restore`, which has no store yet. The engine's message already names the
+    // generations that the backup contains.
     if error.kind == .generationExpired, !path.isEmpty {
       return "\(sentence) Run 'heartwoodctl generations \(path)' to list the readable generations."
     }

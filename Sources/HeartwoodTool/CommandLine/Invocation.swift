@@ -11,7 +11,7 @@ struct Invocation {
   private(set) var from: Key?
   private(set) var limit: Int?
   private(set) var offset = 0
-  /// The generation pinned by a shell, which is used unless the options select another one.
+  /// The generation that the shell has pinned, which is read unless an option selects another one.
   var pinnedGeneration: Generation?
 
   /// Creates an invocation from a command's arguments.
@@ -71,7 +71,7 @@ struct Invocation {
     return word
   }
 
-  /// Returns the value of an option, or `nil` if it is not on the command line.
+  /// Returns the value of an option, or `nil` if the option is not on the command line.
   subscript(flag: Flag) -> String? { values[flag] }
 
   /// Returns whether the command line contains an option.

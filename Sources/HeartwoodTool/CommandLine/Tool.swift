@@ -12,9 +12,9 @@ enum Tool {
 
   static func main() {
     occupyStandardDescriptors()
-    // Ignore SIGPIPE. If the reader closes the output early, the next write then fails, and the
-    // program closes the store and exits. It prints a message only if the closed output ends a
-    // repeated task.
+    // Ignore SIGPIPE, so that writing to a closed output fails instead of ending the process. The
+    // program can then close the store before it exits. It prints a message only if the closed
+    // output ends a repeated task.
     signal(SIGPIPE, SIG_IGN)
     exit(run(Array(CommandLine.arguments.dropFirst())).rawValue)
   }

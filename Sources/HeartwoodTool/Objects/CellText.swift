@@ -10,7 +10,7 @@ struct CellText {
   let isNumber: Bool
   let isNull: Bool
 
-  /// The maximum length, in bytes, of a value before it is truncated.
+  /// The length, in bytes, above which a value is truncated.
   private static let byteLimit = 4096
 
   init(_ value: ObjectValue) {

@@ -24,8 +24,8 @@ enum FollowCommand {
         let start = try start(container, position, consumer, invocation)
         switch start {
         case .after(let token): position = token
-        // Remember the start of the history. If the model changes before any event, start there
-        // again, even if transactions have been added in the meantime.
+        // Save the position of the history's start. If the model changed before the first event,
+        // `start` would otherwise skip the transactions that were added in the meantime.
         case .oldestTransaction: position = container.historyToken(after: 0)
         case .now, .existingObjects: break
         }

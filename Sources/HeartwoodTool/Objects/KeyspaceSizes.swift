@@ -1,6 +1,6 @@
 import HeartwoodEngine
 
-/// The sizes of keyspaces.
+/// The sizes of a snapshot's keyspaces.
 ///
 /// The size of a keyspace is the total size of its pages in bytes.
 struct KeyspaceSizes {
@@ -12,6 +12,6 @@ struct KeyspaceSizes {
     pageByteCount = store.statistics.pageByteCount
   }
 
-  /// The size of a keyspace's pages in bytes, or 0 if the keyspace has no pages.
+  /// The size, in bytes, of the keyspace with the given name, or 0 if it has no pages.
   subscript(name: String) -> Int { (pageCounts[name] ?? 0) * pageByteCount }
 }

@@ -1,7 +1,7 @@
 import Heartwood
 import HeartwoodEngine
 
-/// Functions by which the commands access the objects in a store.
+/// Functions that give the commands access to the objects in a store.
 enum ObjectAccess {
   /// Opens a store for reading, and calls `body` with the objects of the generation selected on the
   /// command line.
@@ -23,7 +23,7 @@ enum ObjectAccess {
     }
   }
 
-  /// The author recorded for transactions if the command line does not specify another author.
+  /// The author recorded for transactions, unless the command line specifies another author.
   static let author = "heartwoodctl"
 
   /// Returns the entity with the given name, or throws an error if there is none.

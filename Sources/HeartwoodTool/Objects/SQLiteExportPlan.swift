@@ -134,8 +134,8 @@ struct SQLiteExportPlan {
       })
     else { return true }
     guard inverse.isToMany, !inverse.isOrdered else { return false }
-    // Only one of two inverse relationships has a table. Compare the entities that declare them, so
-    // that the result for the inverse is the opposite.
+    // Only one of two inverse relationships may have a table. Comparing the entities that declare
+    // them gives opposite results for the two relationships.
     let other = declaringEntity(of: inverse.name, in: relationship.destination)
     return (entity.name, relationship.name) <= (other, inverse.name)
   }
@@ -184,7 +184,8 @@ private struct SQLiteExportNames {
 extension EntityFacts.Attribute {
   /// A Boolean value that indicates whether the column never contains `NULL`.
   ///
-  /// The export also writes NaN as `NULL`.
+  /// The column of a required floating-point attribute can contain `NULL`, because the export
+  /// writes NaN as `NULL`.
   fileprivate var isRequiredColumn: Bool {
     !isOptional && type != .double && type != .float
   }

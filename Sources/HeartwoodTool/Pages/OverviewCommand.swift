@@ -118,7 +118,7 @@ private struct Overview: Encodable {
     }
   }
 
-  /// All properties except the age.
+  /// The properties in the JSON document: all except the age.
   private enum CodingKeys: CodingKey {
     case path, replica, identity, lineage, formatVersion, pageByteCount, segmentByteCount, pageCount
     case freePageCount, fileByteCount, fileAllocatedByteCount, logAllocatedByteCount,

@@ -75,8 +75,8 @@ struct SVGPageChart {
       let left = Self.margin + index % Self.columnCount * Self.pitch
       let top = Self.mapTop + index / Self.columnCount * Self.pitch
       outlines[cell.kind, default: ""] += "M\(left) \(top)h\(Self.side)v\(Self.side)h-\(Self.side)z"
-      // Round the height of the filled part to half a unit, but draw at least half a unit if the
-      // cell contains any data.
+      // Round the height of the filled part to a multiple of half a unit, but draw at least half a
+      // unit if the cell contains any data.
       let filled = (cell.fill * Double(2 * Self.side)).rounded()
       guard cell.fill > 0 else { continue }
       let height = max(filled, 1) / 2

@@ -13,7 +13,7 @@ enum ShellCommand {
   }
 }
 
-/// A sequence of commands that run on one generation of a store.
+/// A shell that runs commands on one generation of a store.
 private final class Shell {
   private let store: Store
   /// A snapshot of the generation that the commands read.
@@ -58,7 +58,7 @@ private final class Shell {
     }
   }
 
-  /// Runs the command in a line.
+  /// Runs one line of input as a command.
   ///
   /// - Returns: `false` if the line ends the shell, or `true` otherwise.
   private func perform(_ line: String) throws -> Bool {

@@ -45,10 +45,9 @@ enum HumanText {
     return String(format: "%.1f %%", Double(count) / Double(total) * 100)
   }
 
-  /// Returns the time that has passed since a Unix time, which is given in milliseconds.
+  /// Returns the time that has passed since the given Unix time in milliseconds.
   ///
-  /// The result is 0 if the given time is in the future, which can happen if the clock was set
-  /// back.
+  /// The result is 0 if that time is in the future, for example because the clock was set back.
   static func age(since milliseconds: UInt64) -> Duration {
     let now = UInt64(max(Date().timeIntervalSince1970, 0) * 1000)
     return .milliseconds(now > milliseconds ? now - milliseconds : 0)

@@ -45,7 +45,7 @@ final class Output {
     if pending.count >= Self.chunkByteCount { try flush() }
   }
 
-  /// Writes text in UTF-8.
+  /// Writes text that is already encoded as UTF-8.
   func write(_ text: Data) throws {
     pending.append(text)
     if pending.count >= Self.chunkByteCount { try flush() }

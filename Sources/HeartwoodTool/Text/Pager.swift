@@ -8,7 +8,7 @@ final class Pager {
   /// The descriptor to which the output is written.
   var descriptor: Int32 { pipe.fileHandleForWriting.fileDescriptor }
 
-  /// Creates a pager by starting the program that the environment variable `PAGER` names, or `less`
+  /// Creates a pager by starting the program named by the environment variable `PAGER`, or `less`
   /// if the variable is not set.
   ///
   /// - Returns: `nil` if `PAGER` is empty or the program is missing.

@@ -19,11 +19,11 @@ enum TimeText {
     return UInt64(max((date.timeIntervalSince1970 * 1000).rounded(), 0))
   }
 
-  /// Returns a time, given in milliseconds since 1970, in ISO 8601 format and in UTC.
+  /// Formats a number of milliseconds since 1970 as a UTC time in ISO 8601 format.
   static func text(_ milliseconds: UInt64) -> String {
     text(Date(timeIntervalSince1970: Double(milliseconds) / 1000))
   }
 
-  /// Returns a time, rounded to milliseconds, in ISO 8601 format and in UTC.
+  /// Formats a date as a UTC time in ISO 8601 format, rounded to the nearest millisecond.
   static func text(_ date: Date) -> String { ExactDates.roundedText(of: date) }
 }
