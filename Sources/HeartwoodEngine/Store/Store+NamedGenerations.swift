@@ -94,7 +94,7 @@ extension Store {
       } catch {
         // Disable writing. After a power cut, either the old or the new list could be on disk, so
         // nothing may be reclaimed on the basis of either list.
-        if error.kind == .io { files.counters.disableWriting(after: error) }
+        files.counters.disableWriting(after: error)
         throw error
       }
       files.activity.update { $0.directorySyncCount += 1 }
