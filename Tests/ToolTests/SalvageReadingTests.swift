@@ -31,7 +31,7 @@ struct SalvageReadingTests {
     let report = try StoreSalvage(of: fixture.path, to: "/new", on: disk).run()
     disk.onRead = nil
     #expect(report.damagedPageCount == 1)
-    #expect(report.notes.contains { $0.contains("block count: 1") })
+    #expect(report.notes.contains { $0.contains("number of blocks: 1") })
     let keyspace = try #require(report.keyspaces.first)
     #expect((1900..<2000).contains(keyspace.entryCount))
     #expect(keyspace.missing.count == 1)
