@@ -127,7 +127,9 @@ struct TreeBuilder: ~Copyable {
 
   // MARK: Interior pages
 
-  /// Adds a child page and the separator that follows it to a level, creating the level if needed.
+  /// Adds to a level a child page and the separator after it.
+  ///
+  /// Creates the level if needed.
   private mutating func add(
     _ child: UInt32, _ separator: [UInt8], level: Int
   ) throws(SQLiteWriterError) {

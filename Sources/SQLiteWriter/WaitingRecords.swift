@@ -94,7 +94,8 @@ struct WaitingRecords {
       entries[group].sort(by: isOrdered)
       return
     }
-    // Use insertion sort, because `sort` would copy the slice, which would take most of the time.
+    // Use insertion sort, because `sort` would copy the slice, and the copy would take longer than
+    // the sorting itself.
     for position in group.dropFirst() {
       var current = position
       while current > group.lowerBound, isOrdered(entries[current], entries[current - 1]) {

@@ -159,8 +159,8 @@ final class ContextObserver {
     if seen == nil { seen = summary }
   }
 
-  /// Notifies observers of each property of the context that has changed since it was last
-  /// reported.
+  /// For each property of the context that has changed since it was last reported, notifies the
+  /// observers.
   func notifyOfContextChanges() {
     guard let before = seen else { return }
     let now = summary

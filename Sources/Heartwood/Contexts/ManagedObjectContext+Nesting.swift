@@ -201,8 +201,8 @@ extension ManagedObjectContext {
     _ = parent.exchange(original.number, for: object.number)
   }
 
-  /// Returns the parent's members of each ordered relationship that was changed in this context,
-  /// keyed by slot.
+  /// For each ordered relationship that was changed in this context, returns its members in the
+  /// parent context, keyed by slot.
   ///
   /// Call this method before pushing any changes, because pushing a reference also changes the list
   /// on the other side of the relationship.

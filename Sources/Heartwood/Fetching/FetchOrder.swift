@@ -216,7 +216,7 @@ extension StoredValue {
     if isNull || other.isNull { return isNull ? -1 : 1 }
     if case (.bool(let first), .bool) = (self, other) { return first ? 1 : -1 }
     let order = isDecimal ? decimalOrder(to: other) : order(to: other)
-    // Sort NaN after all other values. Only a comparison with NaN returns `nil`.
+    // Sort NaN after all other values. `order` is `nil` only if one of the values is NaN.
     return order ?? (isNaN ? (other.isNaN ? 0 : 1) : -1)
   }
 

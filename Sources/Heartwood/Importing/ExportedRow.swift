@@ -93,8 +93,8 @@ extension ExportedColumns.Column {
     ObjectGraphError(
       .validation,
       "The reference \(property.name) cannot be written to a CSV field, because its target, "
-        + "\(target.shortText), has no value for \(attribute.name). Set the value, or export JSON "
-        + "lines, which omit the reference.",
+        + "\(target.shortText), has no value for \(attribute.name). Set the value, or export as "
+        + "JSON lines, where a reference like this is omitted.",
       property: attribute.name, objectID: target)
   }
 }

@@ -94,7 +94,8 @@ package struct JSONElements {
       }
       let found = try value()
       try expect(":")
-      // Compare the raw bytes of the key, because exporters do not write escape sequences in keys.
+      // Comparing the raw bytes of the key is enough, because exporters do not write escape
+      // sequences in keys.
       if found.dropFirst().dropLast().elementsEqual(key.utf8) { return }
       _ = try skipSpace()
       _ = try value(isKept: false)

@@ -10,7 +10,7 @@ import Foundation
 package final class ObjectRepair {
   /// The changes made to objects by the repair.
   ///
-  /// Losses that the salvage report lists are not included.
+  /// Losses listed in the salvage report are not included.
   package struct Summary: Sendable {
     /// The names of the entities, keyed by the keyspaces of their rows.
     package var entities: [String: String] = [:]

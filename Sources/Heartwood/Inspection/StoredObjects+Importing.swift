@@ -129,8 +129,8 @@ extension ObjectGraphError {
 private protocol ImportedRows {
   /// Returns the next row, or `nil` if there are no more rows.
   ///
-  /// - Throws: `DecodingError` if a row cannot be decoded; any other error if the text cannot be
-  ///   read further. After a `DecodingError`, the next row can be read.
+  /// - Throws: `DecodingError` if a row cannot be decoded, in which case you can continue with the
+  ///   next row; any other error if reading the text or splitting it into rows fails.
   mutating func next() throws -> ImportedRow?
 }
 

@@ -47,8 +47,8 @@ struct CompositeElement {
       } else {
         throw ObjectGraphError(
           .invalidModel,
-          "\(type).\(field.label) has a type that cannot be stored. Use a type that attributes "
-            + "support, or make the type conform to CompositeValue.")
+          "\(type).\(field.label) has a type that cannot be stored. Use a supported attribute "
+            + "type, or make the type conform to CompositeValue.")
       }
     }
     return result

@@ -58,7 +58,7 @@ struct QueryDemand {
     }
   }
 
-  /// Creates the demand that a term equals one of several constants.
+  /// Creates a demand that requires a term to equal one of several constants.
   ///
   /// The initialiser returns `nil` if no lookup can test the demand.
   init?(_ term: QueryTerm, among constants: [StoredValue]) {

@@ -38,8 +38,8 @@ final class TextIndexReader {
 
   /// Calls `body` with each term that is similar to a word, in ascending order.
   ///
-  /// - Complexity: Reads only terms with a prefix that a similar term can have, and seeks past all
-  ///   other terms.
+  /// - Complexity: Reads all terms whose prefixes could begin a similar term. Of the terms with any
+  ///   other prefix, reads at most two and seeks past the rest.
   func forEachTerm(
     similarTo test: inout TextSimilarity,
     _ body: (_ term: [UInt8], _ entry: TextIndexTerm) throws -> Void

@@ -89,7 +89,8 @@ extension ManagedObjectContext {
       object.setTarget(.object(member), property)
     } else {
       if object.changes?.members[property.slot]?.removed.contains(member) == true {
-        // Load the members, which discards the removal if another context has also made it.
+        // Load the members. Loading discards the removal if another context has already removed the
+        // same member.
         if !object.hasMembers(property) { _ = loadedMembers(of: object, property) }
         if object.changes?.members[property.slot]?.removed.contains(member) == true {
           return addAgain(member, object, property, storedPosition(of: member, object, property))

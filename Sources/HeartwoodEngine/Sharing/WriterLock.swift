@@ -128,9 +128,9 @@ package final class WriterLock: @unchecked Sendable {
 
   private func lockByte(until deadline: UInt64?) throws(StorageError) {
     guard try !locks.tryLock(.exclusive, byte: LockByte.writer) else { return }
-    // Lock the doorbell byte to show that this process is waiting. A writer checks the byte before
-    // it acquires the lock again. Without this lock, a process that writes continuously could
-    // starve this process, because waiting processes poll instead of queueing.
+    // Lock the doorbell byte to show that this process is waiting. A writer checks that byte before
+    // it acquires the writer lock again. Without the doorbell, a process that writes continuously
+    // could starve this process, because waiting processes poll instead of queueing.
     guard try locks.tryLock(.shared, byte: LockByte.doorbell) else {
       throw StorageError(
         .io,

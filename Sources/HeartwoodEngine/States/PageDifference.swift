@@ -1,7 +1,8 @@
 /// The pages in which two states of one store differ, excluding bitmap pages.
 ///
-/// Both states must be live, so that no checkpoint has advanced beyond the older state. The index
-/// of the newer state then has an entry for every page that was written between the two states.
+/// Both states must be live: no checkpoint may have advanced beyond the older one. This guarantees
+/// that the index of the newer state has an entry for every page that was written between the two
+/// states.
 package struct PageDifference {
   /// The pages of the newer state that were written between the two states, in page order.
   package private(set) var written: [PageNumber] = []
