@@ -26,7 +26,27 @@ struct MaintenanceRunTests {
 
   // MARK: Interrupted runs
 
-  /// The interrupted run has written its map, but has not freed the frames that the map omits.
+  /// Suspends and resumes a store while its maintenance run writes the map.
+  ///
+  /// The interrupted run has made its decision and written its map, but has not freed the frames
+  /// that the map omits.
+  private func interruptReclamation(_ store: Store, _ files: ObservedFileSystem) throws {
+    let (isIn, canContinue) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    files.onWrite = { path, _ throws(StorageError) in
+      guard path.hasSuffix("/map.new") else { return }
+      files.onWrite = nil
+      isIn.signal()
+      canContinue.wait()
+    }
+    let running = Aside { try store.checkpoint() }
+    isIn.wait()
+    let suspending = Aside { try store.suspend() }
+    suspending.giveTime()
+    canContinue.signal()
+    #expect([running.outcome(), suspending.outcome()] == [.suspended, nil])
+    try store.resume()
+  }
+
   @Test(.mustEnd, .evidence("K3"), .evidence("S1"))
   func `completes an interrupted log reclamation`() throws {
     let files = ObservedFileSystem(MemoryFileSystem())
@@ -34,21 +54,30 @@ struct MaintenanceRunTests {
       try put(1, store)
       try store.keep(store.snapshot().generation, as: "first")
       for number in 0..<300 { try put(number, store) }
-      let (isIn, canContinue) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
-      files.onWrite = { path, _ throws(StorageError) in
-        guard path.hasSuffix("/map.new") else { return }
-        files.onWrite = nil
-        isIn.signal()
-        canContinue.wait()
-      }
-      let running = Aside { try store.checkpoint() }
-      isIn.wait()
-      let suspending = Aside { try store.suspend() }
-      suspending.giveTime()
-      canContinue.signal()
-      #expect([running.outcome(), suspending.outcome()] == [.suspended, nil])
-      try store.resume()
+      try interruptReclamation(store, files)
       #expect(try store.checkpoint().segmentCount > 0)
+    }
+  }
+
+  /// Another process locks the generation, as it does before it finds that it cannot pin it.
+  @Test(.mustEnd, .evidence("I5"))
+  func `never revives a generation that an interrupted run gave up`() throws {
+    let files = ObservedFileSystem(MemoryFileSystem())
+    let fixture = StoreFixture.on(files, Self.options)
+    try fixture.run { store in
+      try put(1, store)
+      try store.keep(store.snapshot().generation, as: "first")
+      for number in 0..<300 { try put(number, store) }
+      let dead = try store.snapshot().generation
+      for number in 0..<300 { try put(number, store) }
+      try interruptReclamation(store, files)
+      let locks = StoreLocks(
+        file: try #require(try files.open(fixture.path(of: "locks"), .write)))
+      try locks.lockLive(dead.frame)
+      try store.checkpoint()
+      let error = #expect(throws: StorageError.self) { try store.snapshot(at: dead) }
+      #expect(error?.kind == .generationExpired)
+      try locks.unlockLive(dead.frame)
     }
   }
 

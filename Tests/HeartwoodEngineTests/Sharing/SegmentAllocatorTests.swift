@@ -79,4 +79,20 @@ struct SegmentAllocatorTests {
       #expect(try file.byteCount() == UInt64(log.geometry.segmentByteCount), "segment \(segment)")
     }
   }
+
+  /// A store is being opened, so the counters are not used yet. There is a reserve.
+  @Test(.evidence("D1"), .evidence("D4"))
+  func `makes each name durable while a store is being opened`() throws {
+    let log = try LogFixture()
+    let locks = try #require(try log.fileSystem.open("/log/locks", .create))
+    let activity = ActivityCounters()
+    let allocator = SegmentAllocator(
+      files: log.files, making: ExclusiveByte(LockByte.allocator, of: locks), counters: nil,
+      activity: activity)
+    try allocator.fillReserve()
+    for segment: UInt64 in 0...2 {
+      _ = try allocator.allocate(segment, through: segment, lineage: 7)
+      #expect(activity.current.directorySyncCount == Int(segment) + 1)
+    }
+  }
 }

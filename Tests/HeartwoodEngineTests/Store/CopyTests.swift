@@ -226,6 +226,23 @@ struct CopyTests {
     try expectCopy(fixture, at: "/copy", try Content(of: snapshot), of: store)
   }
 
+  /// The other process has not opened its copy yet, so only the lock shows that it is at work.
+  @Test(.evidence("D16")) func `waits for no process and removes none of its files`() throws {
+    let fixture = StoreFixture.inMemory()
+    try fixture.run { store in
+      let files = fixture.fileSystem
+      try files.createDirectory("/copy.partial")
+      let locks = try #require(try files.open("/copy.partial/locks", .create))
+      #expect(try locks.lock(.exclusive, LockByte.creation..<LockByte.creation + 1))
+      _ = try files.open("/copy.partial/pages", .create)
+      let error = #expect(throws: StorageError.self) {
+        try store.copy(store.snapshot(), to: "/copy")
+      }
+      #expect(error?.kind == .busy)
+      #expect(try files.list("/copy.partial")?.sorted() == ["locks", "pages"])
+    }
+  }
+
   /// A point in the order of two threads.
   private final class Order: @unchecked Sendable {
     // @unchecked because `lock` protects `hasArrived`.
