@@ -215,6 +215,23 @@ struct ObjectRepairTests {
     try expectSearchable(fixture)
   }
 
+  @Test func `renames only the keyspaces of objects if the model is lost`() throws {
+    let fixture = try letterStore()
+    let (report, summary) = try repair(fixture) { store, _ in
+      try store.write { try $0.keyspace("heartwood.model").delete("model") }
+    }
+    #expect(summary == nil && report.notes.contains { $0.hasPrefix("The object model is lost") })
+    let others = report.keyspaces.filter { !$0.hasLostName }
+    #expect(others.map(\.name) == ["first"])
+    let store = try Store(
+      at: target(fixture), options: fixture.options, fileSystem: fixture.fileSystem)
+    let names = try store.snapshot().keyspaceNames
+    #expect(names.filter { !$0.hasPrefix("lost.") } == ["first"])
+    #expect(names.contains("lost.heartwood.model"))
+    #expect(try store.snapshot().keyspace("first")?.get("model") == [1])
+    try store.close()
+  }
+
   @Test func `recognises objects beside other keyspaces without the catalog`() throws {
     let fixture = try letterStore()
     var bytes = try fixture.bytes(of: "pages")

@@ -225,7 +225,8 @@ struct ImportRun {
       of: row.plan.entity, with: row.key(property), of: property)
     let index = touched.count
     touched.append((object, isNew, SlotSet()))
-    for (property, value) in row.attributes where try !isSame(value, property, of: object) {
+    for (property, value) in row.attributes
+    where try !object.storedValue(property).isIdentical(to: value) {
       try object.assign(value, property)
       touched[index].changed.insert(property.slot)
     }
@@ -246,13 +247,6 @@ struct ImportRun {
   private func recordAssignments(_ row: ImportedRow, of object: ManagedObject) {
     for (property, _) in row.attributes { object.recordAssignment(of: property) }
     for (property, _) in row.targets { object.recordAssignment(of: property) }
-  }
-
-  private func isSame(
-    _ value: StoredValue, _ property: PropertyDescription, of object: ManagedObject
-  ) throws -> Bool {
-    if object.isFault { context.fire(object) }
-    return try object.storedValue(property).isIdentical(to: value)
   }
 
   private func object(

@@ -83,11 +83,10 @@ extension StoredObjects {
         var run = BatchRun(context, transaction)
         try body(&run)
         try run.changes.write()
+        // The list now includes the objects whose derived values depend on the changed rows.
         var numbers = Set(run.changes.list.map(\.number))
         numbers.formUnion(run.changes.deletions.map(\.change.number))
         try run.changes.finish()
-        // Add the objects whose derived values depend on the written rows.
-        numbers.formUnion(run.changes.list.map(\.number))
         differences = try self.differences(
           numbers.sorted(), before, StoreView(transaction, self.model))
         if !commits { throw Discarded() }

@@ -40,9 +40,9 @@ extension StoredObjects {
       let first = oldest.map { QueryGenerationToken(generation: $0.token) } ?? own
       return try container.versions(of: id, from: first)
     } catch let error as ObjectGraphError where error.kind == .incompatibleSchema {
-      // The model has changed since the oldest readable generation, so read only this generation.
-      // If the model has changed since this generation too, return no versions.
-      return (try? container.versions(of: id, from: own, to: own)) ?? []
+      // The model has changed since the oldest readable generation or since this one, so read only
+      // this generation.
+      return try container.versions(of: id, from: own, to: own)
     }
   }
 

@@ -53,8 +53,8 @@ extension ResultsFeed {
   /// object.
   ///
   /// - Parameter sorting: The entities whose objects are used to sort lists in memory.
+  /// - Precondition: The store context has no parent.
   func rereadBeforeFetch(_ sorting: Set<Int>, _ view: StoreView) throws {
-    guard storeContext.parent == nil else { return }
     let listed = lists.reduce(into: Set<Int>()) { $0.formUnion($1.query.entities) }
     let objects = storeContext.allRegistered().filter { object in
       guard !object.isFault || object.isInaccessible else { return false }

@@ -153,13 +153,13 @@ final class QueryScope {
   }
 
   /// Returns the object number in `reference`, or `nil` if there is no object with this number.
+  ///
+  /// - Precondition: A property of the object has been read in this scope, so an object in memory
+  ///   has been loaded if it has a row.
   func existingObject(_ reference: StoredValue) throws -> ObjectNumber? {
     guard case .integer(let bits) = reference else { return nil }
     let number = ObjectNumber(bits: bits)
-    if let object = replacement(number) {
-      if object.isFault, !object.isDeleted { object.source?.fire(object) }
-      return object.isDeleted ? nil : number
-    }
+    if let object = replacement(number) { return object.isDeleted ? nil : number }
     guard let view, let storage = model.storage(of: number) else { return nil }
     return try view.withRecord(number, storage) { _ in number }
   }

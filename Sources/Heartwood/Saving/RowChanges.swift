@@ -214,9 +214,10 @@ final class RowChanges {
   /// Computes the attributes of a row that are derived from the row itself, unless the row is
   /// unchanged.
   ///
-  /// A row may be unchanged if, for example, conflict resolution has discarded all edits.
+  /// A row may be unchanged if, for example, conflict resolution has discarded all edits. A row of
+  /// which only relationship members change counts as changed once the members have been written.
   func deriveOwn(_ change: RowChange) throws {
-    guard model.hasDerived, change.isEffective || !change.members.isEmpty else { return }
+    guard model.hasDerived, change.isEffective else { return }
     change.isDerived = true
     try derived.deriveOwn(
       &change.after, change.number, change.storage, keepsTimes: keepsTimes)

@@ -64,6 +64,8 @@ package struct BackupFile {
 
   /// Writes a file under a temporary name, and renames it when it is complete and synced.
   ///
+  /// The caller must first have removed all incomplete files from the directory.
+  ///
   /// - Parameters:
   ///   - header: The header to write. The method sets the header's image count.
   ///   - images: A closure that passes the images to its argument one at a time, in page order.
@@ -76,7 +78,6 @@ package struct BackupFile {
     header.imageCount = 0
     let path = directory + "/" + header.name.text
     let file = try fileSystem.create(path + BackupDirectory.partialSuffix)
-    if try file.byteCount() > 0 { try file.setByteCount(0) }
     let pageByteCount = header.geometry.pageByteCount
     let block = ByteBlock(count: max(chunkByteCount / pageByteCount, 1) * pageByteCount)
     defer { block.keep() }

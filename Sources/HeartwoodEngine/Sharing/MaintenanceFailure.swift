@@ -15,7 +15,7 @@ package struct MaintenanceFailure: Hashable, Sendable {
 
   package init(_ error: StorageError) {
     kind = Self.kinds.contains(error.kind) ? error.kind : Self.kinds[0]
-    errno = error.errno == 0 ? nil : error.errno
+    errno = error.errno
   }
 
   /// Decodes a counter value, or returns `nil` if the value is 0 or contains no valid kind.

@@ -228,6 +228,27 @@ struct ReplicaTests {
     try replica.close()
   }
 
+  /// Another process may be promoting the replica, so nothing may be written after the closing.
+  @Test(.evidence("A8"), .evidence("U4"))
+  func `that is closed between two generations keeps the first, and records no error`() throws {
+    _ = try write(1)
+    try source.backup(to: "/backup")
+    let replica = try replica()
+    let second = try write(2)
+    try source.backup(to: "/backup")
+    let third = try write(3)
+    try source.backup(to: "/backup")
+    expectError(.closed) { try replica.advance { _ in _ = try? replica.close() } }
+    let reader = try reader()
+    #expect(try reader.snapshot().generation == second.generation)
+    let status = try #require(try reader.replicaStatus)
+    #expect(status.lastError == nil)
+    try reader.close()
+    let again = try self.replica()
+    #expect(try again.advance() == [third.generation])
+    try again.close()
+  }
+
   @Test(.evidence("A8")) func `rejects generations that no log can contain`() throws {
     _ = try write(1)
     try source.backup(to: "/backup")

@@ -56,9 +56,10 @@ struct AtomicFileTests {
   }
 
   /// ZFS updates the disk usage of a file only seconds after a sync.
-  @Test(.evidence("B2")) func `is read if its disk usage is not known yet`() throws {
+  @Test(.evidence("B2"), arguments: [false, true])
+  func `is read twice only if its disk usage is not known yet`(isKnown: Bool) throws {
     let fileSystem = ObservedFileSystem(MemoryFileSystem())
-    fileSystem.hidesDiskUsage = true
+    fileSystem.hidesDiskUsage = !isKnown
     let count: UInt64 = 70_000
     let map = RetainedFrameMap(
       serial: 1, start: 0,
@@ -73,6 +74,10 @@ struct AtomicFileTests {
       geometry: try #require(Geometry(pageByteCount: 4096, segmentByteCount: 1 << 20)),
       identity: AtomicFileBytes.identity, isMapped: false, isWritable: true)
     try RetainedFrameMap.file.replace(with: map.encoded(for: log.identity), log)
+    var readCount = 0
+    fileSystem.onRead = { _, _ throws(StorageError) in readCount += 1 }
     #expect(try RetainedFrameMap.read(log)?.retainedFrames.count == Int(count))
+    // The fields at the start and the complete file are always read.
+    #expect(isKnown ? readCount == 2 : readCount > 2)
   }
 }

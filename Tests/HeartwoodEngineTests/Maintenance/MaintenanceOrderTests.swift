@@ -169,6 +169,31 @@ struct MaintenanceOrderTests {
     }
   }
 
+  /// If the run took the error to mean that no commit ends there, it would overwrite pages that the
+  /// other process is reading.
+  @Test(.evidence("F4"), .evidence("I7"))
+  func `throws if it cannot read the commit of a generation that another process holds`() throws {
+    let fixture = fixture()
+    try fixture.run { store in
+      try fixture.elsewhere().run { other in
+        try put(store, 1)
+        let held = try other.snapshot()
+        try put(store, 2)
+        var hasFailed = false
+        fileSystem.onRead = { path, _ throws(StorageError) in
+          guard path.hasSuffix("/pages"), !hasFailed else { return }
+          hasFailed = true
+          throw .unchanged(.io, "The read failed.", file: path, errno: 5)
+        }
+        let error = #expect(throws: StorageError.self) { try store.checkpoint() }
+        fileSystem.onRead = nil
+        #expect(error?.kind == .io && hasFailed)
+        #expect(try store.checkpoint().blockingGeneration == held.generation)
+        #expect(try held.keyspace("k")?.get(1) == [1])
+      }
+    }
+  }
+
   /// On a file system without preallocation, allocating space sets the length of the file.
   @Test(.evidence("D15")) func `extends the page file only while no transaction runs`() throws {
     try fixture().run { store in

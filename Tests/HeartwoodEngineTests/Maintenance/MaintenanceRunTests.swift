@@ -26,27 +26,7 @@ struct MaintenanceRunTests {
 
   // MARK: Interrupted runs
 
-  /// Suspends and resumes a store while its maintenance run writes the map.
-  ///
-  /// The interrupted run has made its decision and written its map, but has not freed the frames
-  /// that the map omits.
-  private func interruptReclamation(_ store: Store, _ files: ObservedFileSystem) throws {
-    let (isIn, canContinue) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
-    files.onWrite = { path, _ throws(StorageError) in
-      guard path.hasSuffix("/map.new") else { return }
-      files.onWrite = nil
-      isIn.signal()
-      canContinue.wait()
-    }
-    let running = Aside { try store.checkpoint() }
-    isIn.wait()
-    let suspending = Aside { try store.suspend() }
-    suspending.giveTime()
-    canContinue.signal()
-    #expect([running.outcome(), suspending.outcome()] == [.suspended, nil])
-    try store.resume()
-  }
-
+  /// The interrupted run has written its map, but has not freed the frames that the map omits.
   @Test(.mustEnd, .evidence("K3"), .evidence("S1"))
   func `completes an interrupted log reclamation`() throws {
     let files = ObservedFileSystem(MemoryFileSystem())
@@ -54,14 +34,28 @@ struct MaintenanceRunTests {
       try put(1, store)
       try store.keep(store.snapshot().generation, as: "first")
       for number in 0..<300 { try put(number, store) }
-      try interruptReclamation(store, files)
+      let (isIn, canContinue) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+      files.onWrite = { path, _ throws(StorageError) in
+        guard path.hasSuffix("/map.new") else { return }
+        files.onWrite = nil
+        isIn.signal()
+        canContinue.wait()
+      }
+      let running = Aside { try store.checkpoint() }
+      isIn.wait()
+      let suspending = Aside { try store.suspend() }
+      suspending.giveTime()
+      canContinue.signal()
+      #expect([running.outcome(), suspending.outcome()] == [.suspended, nil])
+      try store.resume()
       #expect(try store.checkpoint().segmentCount > 0)
     }
   }
 
-  /// Another process locks the generation, as it does before it finds that it cannot pin it.
-  @Test(.mustEnd, .evidence("I5"))
-  func `never revives a generation that an interrupted run gave up`() throws {
+  /// The failed run has made its decision, but has not written its map, so the frames of the dead
+  /// generation are still there. Another process locks the generation, as it does before it finds
+  /// that it cannot pin it.
+  @Test(.evidence("I5")) func `never revives a generation that a failed run has released`() throws {
     let files = ObservedFileSystem(MemoryFileSystem())
     let fixture = StoreFixture.on(files, Self.options)
     try fixture.run { store in
@@ -70,13 +64,18 @@ struct MaintenanceRunTests {
       for number in 0..<300 { try put(number, store) }
       let dead = try store.snapshot().generation
       for number in 0..<300 { try put(number, store) }
-      try interruptReclamation(store, files)
+      files.onWrite = { path, _ throws(StorageError) in
+        if path.hasSuffix("/map.new") { throw StorageError(.diskFull, "The disk is full.") }
+      }
+      let full = #expect(throws: StorageError.self) { try store.checkpoint() }
+      #expect(full?.kind == .diskFull)
+      files.onWrite = nil
       let locks = StoreLocks(
         file: try #require(try files.open(fixture.path(of: "locks"), .write)))
       try locks.lockLive(dead.frame)
       try store.checkpoint()
-      let error = #expect(throws: StorageError.self) { try store.snapshot(at: dead) }
-      #expect(error?.kind == .generationExpired)
+      let expired = #expect(throws: StorageError.self) { try store.snapshot(at: dead) }
+      #expect(expired?.kind == .generationExpired)
       try locks.unlockLive(dead.frame)
     }
   }

@@ -51,6 +51,53 @@ struct DecidingElsewhereTests {
     }
   }
 
+  @Test(.evidence("U4")) func `makes no pin wait once the store has been closed`() throws {
+    let fixture = fixture()
+    try fixture.elsewhere().run { writer in
+      let generation = try put(writer, 1)
+      var reading = fixture
+      reading.options.isReadOnly = true
+      reading.options.busyTimeout = .seconds(60)
+      let reader = try reading.open()
+      let counters = try fixture.counters()
+      counters.store(counters.epoch | 1, CountersLayout.epoch)
+      let other = try #require(try fixture.fileSystem.open(fixture.path(of: "locks"), .write))
+      let (live, maintenance) = (LockByte.live + generation.frame, LockByte.maintenance)
+      #expect(try other.lock(.exclusive, maintenance..<maintenance + 1))
+      let asking = Aside { _ = try reader.snapshot(at: generation) }
+      asking.giveTime()
+      #expect(!asking.isDone)
+      try reader.close()
+      #expect(asking.outcome() == .closed)
+      #expect(try other.lockedByOthers(in: live..<live + 1) == nil)
+      counters.store(counters.epoch + 1, CountersLayout.epoch)
+      #expect(try other.lock(.none, maintenance..<maintenance + 1))
+    }
+  }
+
+  @Test(.evidence("B5"))
+  func `may release the oldest generation while a verification is about to pin it`() throws {
+    let fixture = fixture()
+    try fixture.run { first in
+      try fixture.elsewhere().run { second in
+        let generation = try put(first, 1)
+        var held: Snapshot? = try second.snapshot()
+        try put(first, 2)
+        var hasRun = false
+        fileSystem.onLock = { kind, range in
+          guard !hasRun, isShared(kind, range, generation) else { return }
+          hasRun = true
+          withExtendedLifetime(held) {}
+          held = nil
+          #expect(throws: Never.self) { try second.checkpoint() }
+        }
+        try StoreFixture.expectSound(first)
+        fileSystem.onLock = nil
+        #expect(hasRun)
+      }
+    }
+  }
+
   @Test(.evidence("I2"), .evidence("I5")) func `blocks no pin if it died while deciding`()
     throws
   {

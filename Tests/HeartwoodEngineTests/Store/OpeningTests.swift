@@ -81,13 +81,15 @@ struct OpeningTests {
     #expect(try fixture.names() == ["letter.txt"])
   }
 
-  @Test(.evidence("B4")) func `for reading of a directory without a page file throws`() throws {
+  @Test(.evidence("B4"), .evidence("E6"), arguments: [[], ["locks"], ["pages"]])
+  func `for reading of a directory without a complete store throws`(names: [String]) throws {
     var fixture = try StoreFixture.onDisk()
-    try fixture.write([], to: "locks")
+    try fixture.fileSystem.createDirectory(fixture.path)
+    for name in names { try fixture.write([], to: name) }
     fixture.options.isReadOnly = true
     let error = #expect(throws: StorageError.self) { try fixture.open() }
     #expect(error?.kind == .notAStore)
-    #expect(try fixture.names() == ["locks"])
+    #expect(try fixture.names() == names)
   }
 
   /// An access to a mapping beyond the end of its file would end the process.

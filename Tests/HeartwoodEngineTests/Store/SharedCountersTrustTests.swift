@@ -111,6 +111,43 @@ struct SharedCountersTrustTests {
     }
   }
 
+  /// Returns the disk of a process that died after writing a header slot and before announcing it.
+  private func interruptedCheckpoint() throws -> SimulatedDisk {
+    let disk = SimulatedDisk(seed: 9)
+    let checkpointed: FrameNumber
+    do {
+      let store = try fixture(disk).open()
+      try commit(store, 1...3)
+      checkpointed = store.files.counters.checkpointed
+      try store.checkpoint()
+    }
+    let killed = disk.killed()
+    try set(CountersLayout.checkpointed, to: checkpointed, fixture(killed))
+    return killed
+  }
+
+  @Test(.evidence("F3"))
+  func `are marked as failed if the opening cannot sync the page file`() throws {
+    // Try each call of the opening, because the number of the sync is unknown.
+    for call in 1...100 {
+      let disk = try interruptedCheckpoint()
+      let fixture = fixture(disk)
+      disk.faultPlan = .failure(.io, atCall: call, dropsUnsynced: true)
+      var failure: StorageError?
+      do throws(StorageError) { _ = try fixture.open() } catch { failure = error }
+      disk.faultPlan = FaultPlan()
+      guard failure?.file == fixture.path(of: "pages"), disk.calls[call - 1] == .sync else {
+        continue
+      }
+      #expect(failure?.kind == .io)
+      #expect(try fixture.counters().hasFailed)
+      #expect(try beginsAnew(fixture, count: 3))
+      #expect(try !beginsAnew(fixture, count: 3))
+      return
+    }
+    Issue.record("The opening did not sync the page file.")
+  }
+
   @Test(.evidence("B2"), arguments: [UInt64.max, UInt64.max - 1])
   func `may count maintenance runs up to any number`(epoch: UInt64) throws {
     let disk = SimulatedDisk(seed: 8)

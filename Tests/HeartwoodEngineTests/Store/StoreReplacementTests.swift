@@ -86,9 +86,11 @@ struct StoreReplacementTests {
     #expect(error?.kind == .busy)
   }
 
-  @Test(.evidence("D19")) func `an interrupted replacement is undone through a link`() throws {
+  @Test(.evidence("D19"), arguments: [false, true])
+  func `an interrupted replacement is undone through a link`(isAbsolute: Bool) throws {
     let link = scratch.path(of: "link")
-    try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "first")
+    try FileManager.default.createSymbolicLink(
+      atPath: link, withDestinationPath: isAbsolute ? first : "first")
     try FileManager.default.moveItem(atPath: first, toPath: first + ".heartwood-replaced")
     #expect(try value(link) == [1])
     #expect(try names == ["first", "link", "second"])
@@ -160,8 +162,12 @@ struct StoreReplacementTests {
       try Store(at: "/store", options: options, fileSystem: disk)
     }
     #expect(error?.kind == .io)
-    disk.faultPlan = FaultPlan()
+    // The next process renames the store, but cannot sync the directory immediately afterwards.
+    let call = disk.callCount + 2
+    disk.faultPlan = .failure(.io, atCall: call)
     let store = try Store(at: "/store", options: options, fileSystem: disk)
+    #expect(disk.calls[call - 1] == .syncDirectory)
+    #expect(disk.isNameDurable("/store"))
     #expect(try store.snapshot().keyspace("k")?.get(1) == [1])
     try StoreFixture.expectSound(store)
     try store.close()

@@ -99,6 +99,12 @@ struct BatchRequestTests {
     let moved = FetchRequest<Person>(where: #Predicate { $0.age == 103 })
     #expect(try fixture.context().fetch(moved).allSatisfy { $0.nickname == "\($0.name)!" })
     #expect(try fixture.context().count(for: moved) == 250)
+    // The index finds the row of this name, but the row does not meet the other condition.
+    let neither = BatchUpdateRequest<Person>(
+      where: #Predicate { $0.name == "p3" && $0.age == 4 }
+    ) { $0[\.nickname] = nil }
+    #expect(try writer.execute(neither).count == 0)
+    #expect(try fixture.context().fetch(three).map(\.nickname) == ["p3!"])
     let conflict = #expect(throws: ObjectGraphError.self) { try context.save() }
     #expect(conflict?.kind == .mergeConflict && conflict?.objectID == mine.objectID)
     let everything = BatchUpdateRequest<Person> { $0[\.age] = 1 }

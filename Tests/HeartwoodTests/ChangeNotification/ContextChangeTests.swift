@@ -124,6 +124,22 @@ struct ContextChangeTests {
     #expect(await next(.didSave, &iterator)?.updated == [stamp.objectID])
   }
 
+  @Test(.evidence("CH-01"), .evidence("C-02"))
+  func `an observer of saves receives no object whose edits lost a conflict`() async throws {
+    let fixture = try GraphFixture()
+    let ids = try ["Ada", "Bob"].map { try fixture.person($0, age: 1) }
+    let context = fixture.context()
+    context.mergePolicy = .rollback
+    let people = try ids.map { try #require(try context.existingObject(Person.self, with: $0)) }
+    #expect(people.map(\.age) == [1, 1])
+    try fixture.change(ids[0]) { $0.age = 2 }
+    var iterator = changes(context).makeAsyncIterator()
+    for person in people { person.age = 3 }
+    try context.save()
+    #expect(await next(.didSave, &iterator)?.updated == [ids[1]])
+    #expect(people.map(\.age) == [2, 3])
+  }
+
   @Test(.evidence("CH-01"))
   func `an observer receives objects deleted in the store by a delete rule`() async throws {
     let fixture = try GraphFixture(Schema(Casing.self))

@@ -185,15 +185,19 @@ struct BackgroundContextTests {
     let values = try container.newContext().fetch(FetchRequest<Counter>()).map(\.value)
     #expect(values.sorted() == Array(0..<actors.count))
   }
+
   @Test(.evidence("T-02"), .mustEnd)
   func `a call ends after all calls that its tasks have made`() async throws {
     let background = container.newBackgroundContext()
     let tasks = try await background.perform { _ in
       let (isRunning, running) = AsyncStream<Void>.makeStream()
+      let (calls, call) = AsyncStream<Void>.makeStream()
       let first = Task {
         try await background.perform { _ in
           running.finish()
-          try await Task.sleep(for: .milliseconds(200))
+          // Run until the other tasks make their calls, however late they start.
+          for await _ in calls.prefix(3) {}
+          try await Task.sleep(for: .milliseconds(50))
         }
       }
       for await _ in isRunning {}
@@ -202,6 +206,7 @@ struct BackgroundContextTests {
         + (0..<3).map { _ in
           Task {
             try await Task.sleep(for: .milliseconds(50))
+            call.yield()
             try await background.perform { context in
               _ = Counter(context: context)
               try context.save()
@@ -213,5 +218,4 @@ struct BackgroundContextTests {
     let count = try await background.perform { try $0.count(for: FetchRequest<Counter>()) }
     #expect(count == 3)
   }
-
 }

@@ -41,6 +41,7 @@ struct PinnedReadingTests {
   func `the current history token is the position after the last transaction`() throws {
     let fixture = try GraphFixture()
     #expect(try fixture.container.currentHistoryToken == nil)
+    #expect(try fixture.container.newestTransactionNumber() == 0)
     try fixture.person("Ada")
     try fixture.person("Bob")
     let all = try fixture.container.fetchHistory(after: nil as PersistentHistoryToken?)
@@ -49,6 +50,20 @@ struct PinnedReadingTests {
     #expect(try fixture.container.fetchHistory(after: token).isEmpty)
     try fixture.person("Cid")
     #expect(try fixture.container.fetchHistory(after: token).count == 1)
+    #expect(try fixture.container.newestTransactionNumber() == 3)
+  }
+
+  @Test(.evidence("QG-04"))
+  func `a pinned context finds no object by its ID in a generation without objects`() throws {
+    let fixture = try GraphFixture()
+    let context = fixture.context()
+    try context.setQueryGenerationFrom(.current)
+    #expect(try context.count(for: FetchRequest<Person>()) == 0)
+    let id = try fixture.person("Ada")
+    let request = FetchRequest<Person>(where: #Predicate { $0.objectID == id })
+    #expect(try context.fetch(request).isEmpty)
+    try context.setQueryGenerationFrom(nil)
+    #expect(try context.fetch(request).map(\.name) == ["Ada"])
   }
 
   @Test(.evidence("QG-21"))

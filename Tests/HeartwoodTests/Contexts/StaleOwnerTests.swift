@@ -121,6 +121,33 @@ struct StaleOwnerTests {
     }
   }
 
+  @Test(.evidence("R-02"), .evidence("C-07"))
+  func `keeps the edits of its list when the context removes a member added by another`() throws {
+    let fixture = try GraphFixture()
+    let new = try fixture.saved { context in
+      let (club, halls) = (Club(context: context), (0..<3).map { _ in Hall(context: context) })
+      for (number, hall) in halls.enumerated() { hall.number = number }
+      club.halls = Array(halls.prefix(2))
+      return (club, halls)
+    }
+    let (clubID, hallIDs) = (new.0.objectID, new.1.map(\.objectID))
+    let context = fixture.context()
+    context.mergePolicy = .mergeByPropertyObjectTrump
+    let club = context.object(Club.self, with: clubID)
+    club.halls = [club.halls[1]]
+    try fixture.saved { other in
+      other.object(Hall.self, with: hallIDs[2]).club = other.object(Club.self, with: clubID)
+    }
+    let hall = try #require(try context.existingObject(Hall.self, with: hallIDs[2]))
+    #expect(hall.club == club && club.halls.map(\.number) == [1])
+    hall.club = nil
+    #expect(hall.club == nil && club.halls.map(\.number) == [1])
+    try context.save()
+    let reader = fixture.context()
+    #expect(reader.object(Club.self, with: clubID).halls.map(\.objectID) == [hallIDs[1]])
+    #expect(reader.object(Hall.self, with: hallIDs[2]).club == nil)
+  }
+
   @Test(.evidence("R-01"), .evidence("R-02"), arguments: [false, true], [false, true])
   func `lists a member once if another context has already added it`(
     undoes: Bool, readsOwner: Bool

@@ -62,6 +62,8 @@ struct PreservedValueTests {
     let context = source.context()
     for relic in try context.fetch(FetchRequest<Relic>()) { context.delete(relic) }
     try context.save()
+    // Otherwise, the feed would read the values in the generation that the deletion has replaced.
+    try source.waitUntilOnlyNewestIsLive()
     let deleted = try await source.container.changeFeed(from: .after(token), values: .both)
       .all(of: source.container)
     return (try #require(inserted.last), try #require(deleted.last))

@@ -112,4 +112,18 @@ struct ImportConflictTests {
     let badges = [11, 10] + Array(12...40)
     #expect(try guests == zip(10...40, badges).map { "\($0) - \($1) - -" })
   }
+
+  @Test(.evidence("IE-03"))
+  func `list the first 100 refused elements in order`() throws {
+    // The last 120 elements are refused when they are decoded, and two of the first four are
+    // refused later, when the group is saved.
+    let pairs =
+      #"{"code": "a", "badge": 1} {"code": "b", "badge": 1} "#
+      + #"{"code": "c", "badge": 2} {"code": "d", "badge": 2} "#
+    let invalid = Array(repeating: #"{"code": 5}"#, count: 120).joined(separator: " ")
+    let report = try upsert(pairs + invalid, .skip)
+    #expect(report.insertedCount == 2 && report.refusedCount == 122)
+    #expect(report.refusals.map(\.position) == [1, 3] + Array(4..<102))
+    #expect(try guests == ["a - 1 - -", "c - 2 - -"])
+  }
 }

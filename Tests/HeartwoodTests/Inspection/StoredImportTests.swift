@@ -19,11 +19,20 @@ private final class Tool: ManagedObject {
   }
 }
 
+/// An object whose relationships can contain objects of a subclass.
+private class Plant: ManagedObject {
+  @Attribute(.unique) var name: String = ""
+  @ToOne var parent: Plant?
+  @ToMany(inverse: \Plant.parent) var children: Set<Plant>
+}
+
+private final class Tree: Plant {}
+
 @Suite("Imports without classes")
 struct StoredImportTests {
   private let fixture: GraphFixture
 
-  init() throws { fixture = try GraphFixture(Schema(Tool.self)) }
+  init() throws { fixture = try GraphFixture(Schema(Tool.self, Tree.self)) }
 
   private func run(
     _ source: StoredObjects.ImportSource, _ text: String, of entity: String = "Tool",
@@ -65,6 +74,18 @@ struct StoredImportTests {
     #expect(try run(.json, text).insertedCount == 1)
     #expect(try tools(\.capitals) == ["SAW"])
     #expect(try run(.json, text).unchangedCount == 1)
+  }
+
+  /// The import does not create the parent itself, because it may be a plant or a tree.
+  @Test(.evidence("M-08")) func `set references to an object that a later element adds`() throws {
+    let children = (0..<600).map { #"{"name": "\#($0)", "parent": "root"}"# }
+    let text = (children + [#"{"name": "root"}"#]).joined(separator: "\n")
+    let report = try run(.json, text, of: "Plant")
+    #expect(report.insertedCount == 601 && report.elementCount == 601)
+    try fixture.stored { context in
+      let root = try context.existingObject(where: \Plant.name, equals: "root")
+      #expect(root?.children.count == 600 && root?.parent == nil)
+    }
   }
 
   @Test func `name an entity and an attribute that identifies its objects`() throws {

@@ -74,6 +74,34 @@ struct StoredObjectsTests {
     #expect(try objects.values(of: town)?.first { $0.name == "name" }?.value.text == "")
   }
 
+  @Test(.evidence("M-08"))
+  func `a column with a related object's attribute has the type of the attribute`() throws {
+    let fixture = try GraphFixture(Schema(More.self))
+    try fixture.saved { context in
+      let more = More(context: context)
+      more.other = more
+    }
+    let names = [
+      "flag", "int64", "uint64", "double", "float", "text", "date", "data", "uuid", "decimal",
+      "place", "list",
+    ]
+    let objects = try objects(fixture.container)
+    func cells(_ prefix: String) throws -> [String] {
+      var found: [String] = []
+      let columns = names.map { prefix + $0 }
+      try objects.forEachRow(of: ObjectQuery(entity: "More"), columns) { cells in
+        found = cells.map { cell in
+          guard case .value(_, let type) = cell else { return "no value" }
+          return "\(type): \(cell.text ?? "nil")"
+        }
+      }
+      return found
+    }
+    let own = try cells("")
+    #expect(own.count == names.count && !own.contains("no value"))
+    #expect(try cells("other.") == own)
+  }
+
   @Test func `are not compared with objects of another model`() throws {
     let store = EvolvingStore()
     let old = try store.withContainer(Schema(V1.Note.self)) { container in
@@ -91,6 +119,8 @@ struct StoredObjectsTests {
       let id = try #require(new.id("Note/1"))
       let versions = try new.versions(of: id)
       #expect(versions.count == 1)
+      let oldID = try #require(old.id("Note/1"))
+      #expect(try old.versions(of: oldID).map { old.values(of: $0, oldID)?["text"]?.text } == ["a"])
       expect(.incompatibleSchema, "model changed") { _ = try old.changes(to: new) }
     }
   }

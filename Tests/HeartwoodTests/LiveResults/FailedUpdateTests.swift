@@ -1,5 +1,6 @@
 import Foundation
 import Heartwood
+import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
@@ -81,5 +82,24 @@ struct FailedUpdateTests {
     for list in lists { #expect(list.check().ids == ids && list.news().isEmpty) }
     try fixture.changeSong(ids[0]) { ($0.rank, $0.title) = (90, "z") }
     for list in lists { #expect(list.check().ids == [ids[1], ids[2], ids[0]]) }
+  }
+
+  @Test(.evidence("LR-09"))
+  func `an update that finds a damaged row changes no list, even after a reset`() throws {
+    let all = try ids + fixture.songs((100..<120).map { $0 })
+    let live = try FollowedResults(FetchRequest<Song>(sort: [SortDescriptor(\.rank)]), context)
+    let edited = try all.map { try #require(try context.existingObject(Song.self, with: $0)) }
+    for song in edited { song.rank = -song.rank }
+    let store = fixture.container.store
+    let entity = try StoredObjects(store, at: store.snapshot()).entity(named: "Song")
+    let keyspace = try #require(entity?.keyspace)
+    let row = try #require(try store.snapshot().keyspace(keyspace)?.get(1))
+    try store.write { try $0.keyspace(keyspace).put(1, []) }
+    #expect(live.check().ids == all && live.news().isEmpty)
+    #expect((context.faultError as? StorageError)?.kind == .corrupt)
+    try store.write { try $0.keyspace(keyspace).put(1, row) }
+    context.reset()
+    #expect(live.check().ids == all && live.news().isEmpty && context.faultError == nil)
+    withExtendedLifetime(edited) {}
   }
 }

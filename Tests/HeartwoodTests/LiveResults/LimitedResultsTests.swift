@@ -59,6 +59,27 @@ struct LimitedResultsTests {
     }
   }
 
+  @Test(.evidence("LR-05"))
+  func `a limited list equals a fetch after most objects have moved or been deleted`() throws {
+    try fixture.songs((100..<200).map { $0 })
+    var request = ranked()
+    request.fetchLimit = 3
+    let live = try FollowedResults(request, context)
+    // All objects that the list tracks move to the end.
+    let moved = try context.fetchObjectIDs(ranked()).dropLast(10)
+    try fixture.saved { other in
+      for id in moved { other.object(Song.self, with: id).rank += 1000 }
+    }
+    #expect(try live.check().ids == context.fetchObjectIDs(request))
+    // Of the objects that the list tracks, only the first two remain, and the first has changed.
+    let order = try context.fetchObjectIDs(ranked())
+    try fixture.saved { other in
+      other.object(Song.self, with: order[0]).rank -= 1
+      for id in order[2..<94] { other.delete(other.object(Song.self, with: id)) }
+    }
+    #expect(live.check().ids == [order[0], order[1], order[94]])
+  }
+
   @Test(.evidence("LR-03"), .evidence("LR-05"))
   func `a changed object that enters a limited list is only inserted`() throws {
     var request = ranked()

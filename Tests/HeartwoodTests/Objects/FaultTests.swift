@@ -119,10 +119,13 @@ struct FaultTests {
     #expect(ada.age == 2 && !ada.isDeleted)
   }
 
-  @Test func `changing a transient property in place loads a fault first`() throws {
+  @Test func `changing a transient property loads a fault first`() throws {
     let fixture = try GraphFixture()
     let person: Person = fixture.context().object(with: try fixture.person("Ada"))
     person.awakenings += 1
     #expect(person.awakenings == 2 && !person.isFault)
+    let other: Person = fixture.context().object(with: person.objectID)
+    other.awakenings = 7
+    #expect(!other.isFault && other.awakenings == 7)
   }
 }

@@ -22,6 +22,7 @@ private enum Earlier {
     @Attribute(preservesValueOnDeletion: true) var kind: Kind = .bug
     @Attribute var kinds: [Level] = [.high]
     @Attribute var place: Place = Place(street: "none")
+    @Attribute var link: URL? = nil
     @Attribute var rank: Int = 0
     override class var entity: Entity {
       Entity("Ticket") {
@@ -44,6 +45,7 @@ private enum Later {
     @Attribute(preservesValueOnDeletion: true) var kind: Kind = .bug
     @Attribute var kinds: [Level] = [.high]
     @Attribute var place: Place = Place(city: "none")
+    @Attribute var link: String? = nil
     @Attribute var rank: Int = 0
     override class var entity: Entity {
       Entity("Ticket") {
@@ -60,7 +62,7 @@ struct UnknownValueTests {
 
   /// Returns a store with two tickets that ``Later`` has written.
   ///
-  /// ``Earlier`` cannot decode five values of the first ticket and one value, the place, of the
+  /// ``Earlier`` cannot decode six values of the first ticket and one value, the place, of the
   /// second.
   private func store() throws -> EvolvingStore {
     let store = EvolvingStore()
@@ -72,7 +74,7 @@ struct UnknownValueTests {
         ticket.spare = number == 0 ? .urgent : .low
         ticket.kind = number == 0 ? .question : .wish
         ticket.kinds = number == 0 ? [.urgent, .low] : [.low]
-        if number == 0 { ticket.place = Later.Place(city: "Bern") }
+        if number == 0 { (ticket.place, ticket.link) = (Later.Place(city: "Bern"), "http://[") }
         ticket.rank = number
       }
     }
@@ -92,6 +94,7 @@ struct UnknownValueTests {
       #expect(found[0].spare == .urgent, sourceLocation: sourceLocation)
       #expect(found[0].kinds == [.urgent, .low], sourceLocation: sourceLocation)
       #expect(found[0].place == Later.Place(city: "Bern"), sourceLocation: sourceLocation)
+      #expect(found[0].link == "http://[", sourceLocation: sourceLocation)
       #expect(found[0].title == title, sourceLocation: sourceLocation)
     }
   }
@@ -103,11 +106,12 @@ struct UnknownValueTests {
       #expect(found.map(\.title) == ["new", "old"])
       #expect(found[0].level == .low && found[0].spare == nil && found[0].kind == .bug)
       #expect(found[0].kinds == [.high] && found[0].place == Earlier.Place(street: "none"))
+      #expect(found[0].link == nil && found[0].unreadableValues["link"] == .string("http://["))
       #expect(found[1].level == .high && found[1].spare == .low && found[1].kind == .wish)
       #expect(
         found[0].unreadableValues["level"] == .integer(3)
           && found[0].unreadableValues["kind"] == .string("question"))
-      #expect(found[0].unreadableValues.count == 5)
+      #expect(found[0].unreadableValues.count == 6)
       #expect(found[1].unreadableValues.keys.sorted() == ["place"])
       #expect(!context.hasChanges)
     }
@@ -212,6 +216,20 @@ struct UnknownValueTests {
       #expect(most == .high)
     }
     try expectKept(store)
+  }
+
+  @Test(.evidence("V-04"), .evidence("IE-04"))
+  func `an export contains undecodable values as stored`() throws {
+    let store = try store()
+    try store.open(schema) { context in
+      var text = Data()
+      let request = FetchRequest<Ticket>(sort: [SortDescriptor(\.rank)], limit: 1)
+      try context.export(request, as: .jsonLines) { text += $0 }
+      #expect(
+        String(decoding: text, as: UTF8.self)
+          == #"{"kind":"question","kinds":[3,1],"level":3,"link":"http://[","#
+          + #""place":{"city":"Bern"},"rank":0,"spare":3,"title":"new"}"# + "\n")
+    }
   }
 
   @Test(.evidence("V-04")) func `an undecodable value does not prevent deletion`() throws {

@@ -48,6 +48,33 @@ private enum Later {
   static let schema = Schema(version: 2, Note.self)
 }
 
+private let switches = Mutex(false)
+
+/// A class whose other attributes have volatile defaults of all types.
+private enum Complete {
+  final class Sensor: ManagedObject {
+    @Attribute var number: Int = 0
+    @Attribute var isOn: Bool = switches.withLock {
+      $0.toggle()
+      return $0
+    }
+    @Attribute var level: Int8 = Int8.random(in: 1...100)
+    @Attribute var serial: UInt64 = UInt64.random(in: 1...UInt64.max)
+    @Attribute var weight: Double = Double.random(in: 1...2)
+    @Attribute var start: Date = Date()
+    @Attribute var code: UUID = UUID()
+    @Attribute var name: String = UUID().uuidString
+    @Attribute var secret: Data = Data(UUID().uuidString.utf8)
+    @Attribute var price: Decimal = Decimal(Int.random(in: 1...1_000_000))
+  }
+}
+
+private enum Bare {
+  final class Sensor: ManagedObject {
+    @Attribute var number: Int = 0
+  }
+}
+
 @Suite("Volatile default values")
 struct VolatileDefaultTests {
   @Test(.evidence("V-07")) func `a volatile default is computed for each row of a batch insert`()
@@ -102,6 +129,26 @@ struct VolatileDefaultTests {
     try copy.container.apply(events: events.map { try $0.json() })
     let found = try copy.context().fetch(FetchRequest<Later.Note>())
     #expect(Set(found.map(\.id)).count == 5)
+  }
+
+  @Test(.mustEnd, .evidence("M-08"), .evidence("CF-08"))
+  func `a tool that applies a feed cannot compute defaults and sets zero or empty values`()
+    async throws
+  {
+    let source = try GraphFixture(Schema(Bare.Sensor.self))
+    let copy = try GraphFixture(Schema(Complete.Sensor.self))
+    try source.saved { Bare.Sensor(context: $0).number = 7 }
+    let events = try await source.container.changeFeed(from: .oldestTransaction)
+      .all(of: source.container)
+    let store = copy.container.store
+    let tool = try StoredObjects(store, at: store.snapshot()).container
+    try tool.apply(events: events.map { try $0.json() })
+    let context = copy.context()
+    let sensor = try #require(try context.fetch(FetchRequest<Complete.Sensor>()).first)
+    #expect(sensor.number == 7 && !sensor.isOn && sensor.level == 0 && sensor.serial == 0)
+    #expect(sensor.weight == 0 && sensor.start == Date(timeIntervalSinceReferenceDate: 0))
+    #expect(sensor.code.uuidString.allSatisfy { "0-".contains($0) })
+    #expect(sensor.name == "" && sensor.secret.isEmpty && sensor.price == 0)
   }
 
   @Test(.evidence("V-07")) func `existing rows share one volatile default after a migration`()

@@ -46,7 +46,7 @@ struct FormatTests {
       Case("name > \"B\"", is: "BCR"), Case("big == 18446744073709551615", is: "C"),
       Case("big > legs", is: "C"), Case("price == 0.1", is: "A"), Case("price >= 12", is: "C"),
       Case("price == 12.0", is: "C"), Case("isTame == YES", is: "A"),
-      Case("isTame == 0", is: "BCR"),
+      Case("isTame == 0", is: "BCR"), Case("isTame == 1", is: "A"),
       Case("isTame", is: "A"), Case("mood == 7", is: "C"), Case("legs == 0x4", is: "AR"),
       Case("weight == 25e-1", is: "A"), Case("legs > -9223372036854775808", is: "ABCR"),
       Case("place != nil", is: "C"), Case("big >= 1.5", is: "C"),
@@ -106,6 +106,9 @@ struct FormatTests {
       Case("weight IN {}", is: ""), Case("big / 2.0 > 9e18", is: "C"),
       Case("price / 4 == 3", is: "C"), Case("price / 0 == nil", is: "ABCR"),
       Case("price * %@ == nil", Decimal.greatestFiniteMagnitude, is: "C"),
+      Case("ANY {2, 3} = legs", is: "B"), Case("ALL {2, 3} > legs", is: "C"),
+      Case("NONE {0, 4} = legs", is: "B"), Case("{2, 4}.@max = legs", is: "AR"),
+      Case("SUBQUERY({1, 3, 5}, $n, $n < legs).@count = 2", is: "AR"),
     ])
   }
 

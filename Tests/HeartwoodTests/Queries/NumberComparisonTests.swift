@@ -127,6 +127,27 @@ struct NumberComparisonTests {
     }
   }
 
+  @Test(.evidence("P-05"), arguments: [true, false])
+  func `constants and sums that no Float can represent are not rounded to Float`(
+    isSaved: Bool
+  ) throws {
+    // 16777217 is the smallest positive integer that `Float` cannot represent.
+    let cases: [Case] = [
+      ("length = 1e39", [], 0), ("length > 1e39", [], 1), ("%@ > length", [1e39], 2),
+      ("length = 1e-50", [], 0), ("length < 1e-50", [], 1), ("length > %@", [1e-50], 2),
+      ("length IN {1e39, %@}", [1e-50], 0), ("sizes.@sum = 16777217", [], 1),
+      ("sizes.@sum < 16777217", [], 2),
+    ]
+    try expect(cases, isSaved: isSaved) { context in
+      let lengths: [Float] = [.infinity, 0, 1]
+      for length in lengths {
+        let ware = Ware(context: context)
+        ware.length = length
+        if length == 1 { ware.sizes = [16_777_216, 1] }
+      }
+    }
+  }
+
   @Test(
     .evidence("P-05"), .evidence("V-02"),
     arguments: [

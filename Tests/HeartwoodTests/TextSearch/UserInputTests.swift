@@ -116,6 +116,7 @@ struct UserInputTests {
       "NEAR(" + words.joined(separator: " ") + ")",
       words.map { $0 + "~2" }.joined(separator: " OR "),
       words.map { $0 + "*" }.joined(separator: " "),
+      words.map { $0 + ":)" }.joined(separator: " "),
     ] {
       #expect(try fixture.titles(TextQuery(userInput: input)) == [], "\(input.prefix(20))")
     }

@@ -58,4 +58,26 @@ struct NestedUndoTests {
     try check(isEdited: false)
     try parent.save()
   }
+
+  @MainActor @Test(.mustEnd, .evidence("G-04"))
+  func `an undo group of a child context ends with the event`() async throws {
+    let container = try PersistentContainer.inMemory(schema: people)
+    let child = ManagedObjectContext(parent: container.viewContext)
+    child.tracksUndo = true
+    child.groupsUndoByEvent = true
+    var groupCount = 0
+    child.undoGroupBegan = { groupCount += 1 }
+    let ada = Person(context: child)
+    #expect(groupCount == 1)
+    while groupCount == 1 {
+      await Task.yield()
+      ada.age += 1
+    }
+    let age = ada.age
+    child.undo()
+    #expect(ada.age == age - 1 && ada.isInserted && child.canUndo)
+    child.undo()
+    #expect(!ada.isInserted && !child.canUndo)
+    withExtendedLifetime(container) {}
+  }
 }

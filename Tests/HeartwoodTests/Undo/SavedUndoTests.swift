@@ -234,6 +234,7 @@ struct SavedUndoTests {
     for age in 1...5 {
       ada.age = age
       context.undoActionName = "Set \(age)"
+      #expect(context.undoActionName == "Set \(age)")
       try context.save()
     }
     #expect(context.undoActionName == "Set 5" && context.redoActionName == nil)

@@ -96,4 +96,29 @@ struct SharedAdditionTests {
       #expect(link.sides(try Objects(fixture.context())) == [true, true])
     }
   }
+
+  @Test(.evidence("G-02"))
+  func `keeps another addition to the same list, until that is undone too`() throws {
+    let fixture = try GraphFixture()
+    let saved = try fixture.saved { context in
+      (club: Club(context: context), halls: [Hall(context: context), Hall(context: context)])
+    }
+    let context = fixture.context()
+    context.tracksUndo = true
+    let club: Club = context.object(with: saved.club.objectID)
+    let halls = saved.halls.map { context.object(Hall.self, with: $0.objectID) }
+    halls[0].club = club
+    context.endUndoGroup()
+    halls[1].club = club
+    try fixture.saved { other in
+      let theirs: Hall = other.object(with: halls[1].objectID)
+      theirs.club = other.object(with: club.objectID)
+    }
+    context.undo()
+    #expect(club.halls == [halls[0]] && halls[1].club == nil)
+    context.undo()
+    #expect(club.halls.isEmpty && !context.hasChanges)
+    context.refreshAllObjects()
+    #expect(club.halls == [halls[1]] && halls[1].club === club)
+  }
 }

@@ -77,4 +77,36 @@ struct UndonePositionTests {
       #expect(stored(fixture, order) == [0, 1, 2], "\(index)")
     }
   }
+
+  @Test(.evidence("G-02"), .evidence("R-01"), arguments: [false, true])
+  func `undoing a move shows the position in the list to which others have moved the member`(
+    readsList: Bool
+  ) throws {
+    let fixture = try GraphFixture(orders)
+    let ids = try fixture.saved { context in
+      let orders = (0..<3).map { _ in Order(context: context) }
+      let lines = (0..<3).map { number in
+        let line = OrderLine(context: context)
+        line.number = number
+        line.order = orders[number == 1 ? 0 : 2]
+        return line
+      }
+      return (orders: orders, lines: lines)
+    }
+    let context = fixture.context()
+    context.tracksUndo = true
+    let own = ids.orders.map { context.object(Order.self, with: $0.objectID) }
+    let line: OrderLine = context.object(with: ids.lines[1].objectID)
+    line.order = own[1]
+    try fixture.saved { other in
+      let theirs: Order = other.object(with: own[2].objectID)
+      theirs.lines.insert(other.object(with: line.objectID), at: 1)
+    }
+    context.refreshAllObjects()
+    #expect(line.order === own[1])
+    if readsList { #expect(own[2].lines.map(\.number) == [0, 2]) }
+    context.undo()
+    #expect(line.order === own[2] && own[2].lines.map(\.number) == [0, 1, 2])
+    #expect(!context.hasChanges)
+  }
 }

@@ -218,6 +218,7 @@ struct ValueIdentityTests {
       object.name = "\(number)"
       object.number = value
       object.indexed = value
+      object.day = Date(timeIntervalSinceReferenceDate: value)
     }
     try context.save()
     for value in values {
@@ -251,6 +252,8 @@ struct ValueIdentityTests {
     #expect(groups.count == 8)
     let distinct = try context.fetchValues(FetchRequest<Sample>(), \.number, isDistinct: true)
     #expect(distinct.count == 8)
+    let days = try context.fetchValues(FetchRequest<Sample>(), \.day, isDistinct: true)
+    #expect(days.count == 8)
   }
 
   @Test(.evidence("V-09")) func `composed and decomposed strings have the same order`() throws {

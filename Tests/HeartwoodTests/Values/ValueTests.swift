@@ -10,6 +10,14 @@ private final class Basket: ManagedObject {
   @Attribute var price: Decimal = 1
 }
 
+/// A type that is stored as its raw value, but that is not `Codable`.
+private struct Tags: RawRepresentable, AttributeValue { var rawValue: [String] }
+
+private final class Photo: ManagedObject {
+  @Attribute(.unique) var code: String = ""
+  @Attribute var tags: Tags = Tags(rawValue: [])
+}
+
 @Suite("Attributes")
 struct ValueTests {
   @Test(.evidence("M-01")) func `attributes of every type are read back unchanged`() throws {
@@ -90,6 +98,25 @@ struct ValueTests {
       try fixture.context().existingObject(Basket.self, with: basket.objectID))
     #expect(read.labels == ["a", "b"] && read.notes == ["a", "b"] && read.count == 2)
     #expect(read.price == 2)
+  }
+
+  @Test(.evidence("M-01"), .evidence("IE-04"))
+  func `values of a type that is not Codable can be exported but not imported`() throws {
+    let fixture = try GraphFixture(Schema(Photo.self))
+    let context = fixture.context()
+    let photo = Photo(context: context)
+    photo.tags = Tags(rawValue: ["a", "b"])
+    try context.save()
+    let read = try fixture.context().existingObject(Photo.self, with: photo.objectID)
+    #expect(read?.tags.rawValue == ["a", "b"])
+    var text = Data()
+    try context.export(FetchRequest<Photo>(), as: .jsonLines) { text += $0 }
+    #expect(String(decoding: text, as: UTF8.self) == #"{"code":"","tags":["a","b"]}"# + "\n")
+    let error = #expect(throws: ObjectGraphError.self) {
+      try context.upsert(Photo.self, matching: \.code, from: text)
+    }
+    #expect(error?.kind == .invalidElement)
+    #expect(error?.message.contains("Tags is not Decodable") == true, "\(error as Any)")
   }
 
   @Test func `a URI that identifies no object is not decoded as an ID`() throws {

@@ -9,6 +9,7 @@ struct HashRepair {
   /// The seed of all hashes except the hashes of headers.
   private let seed: UInt64
   private let originals: [String: [UInt8]]
+  private let given: [String: [UInt8]]
   private var files: [(name: String, bytes: MutableBytes, block: ByteBlock)] = []
   /// The new value of each recomputed hash, keyed by its old value.
   private var renamed: [UInt64: UInt64] = [:]
@@ -16,6 +17,7 @@ struct HashRepair {
   init(_ image: StoreImage) {
     pageByteCount = image.pageByteCount
     originals = image.originals
+    given = image.files
     let pages = image.originals["pages"] ?? []
     seed = pages.withBytes { bytes in
       bytes.count < HeaderSlotLayout.byteCount ? 0 : bytes.load64(HeaderSlotLayout.storeLow.offset)
@@ -33,11 +35,11 @@ struct HashRepair {
   private func isChanged(_ name: String, _ offset: Int, _ bytes: MutableBytes) -> Bool {
     (originals[name] ?? []).withBytes { before in
       offset + bytes.count > before.count
-        || !before.slice(offset, bytes.count).equals(bytes.bytes)
+        || !before.slice(offset, bytes.count).isSame(as: bytes.bytes)
     }
   }
 
-  /// Repairs all files.
+  /// Repairs all files, and returns those that the repair has changed, keyed by name.
   ///
   /// The pages are repaired before the structures that contain their hashes, so that each hash is
   /// final before it is copied.
@@ -58,11 +60,13 @@ struct HashRepair {
       default: break
       }
     }
-    return Dictionary(
-      uniqueKeysWithValues: files.map { file in
-        defer { file.block.keep() }
-        return (file.name, file.bytes.bytes.copied())
-      })
+    var changed: [String: [UInt8]] = [:]
+    for (name, bytes, block) in files {
+      let isSame = given[name]?.withBytes { $0.isSame(as: bytes.bytes) } ?? false
+      if !isSame { changed[name] = bytes.bytes.copied() }
+      block.keep()
+    }
+    return changed
   }
 
   // MARK: Pages and groups

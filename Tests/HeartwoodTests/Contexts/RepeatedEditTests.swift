@@ -5,7 +5,7 @@ import Testing
 
 /// Tests several edits to one object in a child context and its parent.
 @Suite("Repeated edits in child contexts")
-struct NestedBaseTests {
+struct RepeatedEditTests {
   private let fixture: GraphFixture
   private let id: ManagedObjectID
 
