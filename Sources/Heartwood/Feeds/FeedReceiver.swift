@@ -165,17 +165,23 @@ public struct FeedReceiver {
   }
 
   /// Applies events, using one transaction for each store.
+  ///
+  /// - Throws: `unknownEntity` if an event belongs to a store that has been removed since this
+  ///   receiver was created.
   private func apply(_ events: ArraySlice<FeedElement>) throws -> FeedReport {
     let attachedStores = container.group.attachedStores
-    guard attachedStores.count > 1 else {
-      return try attachedStores.first.map { try apply(events, to: $0) } ?? FeedReport()
+    for event in events {
+      guard let entity = event.entity,
+        !attachedStores.contains(where: { $0.model.contains(entity) })
+      else { continue }
+      throw event.failure(
+        .unknownEntity,
+        "The store that contains \(entity.name) has been removed from the container. Create a new "
+          + "receiver, and add the events after the last acknowledged position again.")
     }
     var report = FeedReport()
     for attached in attachedStores {
-      let schema = attached.model.schema
-      let own = events.filter { event in
-        event.entity.map { schema.entity(named: $0.name) === $0 } ?? true
-      }
+      let own = events.filter { $0.entity.map(attached.model.contains) ?? true }
       report += try apply(own[...], to: attached)
     }
     return report

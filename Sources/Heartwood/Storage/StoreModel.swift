@@ -98,6 +98,11 @@ final class StoreModel: Sendable {
           + "were opened before the change can read it. Read a newer generation.")
   }
 
+  /// Returns whether an entity belongs to this model, rather than to another store's model.
+  func contains(_ entity: EntityDescription) -> Bool {
+    entity.position < schema.entities.count && schema.entities[entity.position] === entity
+  }
+
   /// Returns the storage of an entity.
   func storage(of entity: EntityDescription) -> EntityStorage { entities[entity.position] }
 

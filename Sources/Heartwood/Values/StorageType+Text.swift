@@ -3,7 +3,8 @@ import Foundation
 extension StorageType {
   /// The zero or empty value of this type.
   ///
-  /// For `Codable` types, this value is `null`, because the actual types are not known.
+  /// For `Codable` types, this value is the JSON value `null`, because the actual types are not
+  /// known. A property of a type that cannot decode `null` shows its default instead (V-04).
   var zero: StoredValue {
     switch self {
     case .bool: .bool(false)
@@ -15,7 +16,8 @@ extension StorageType {
     case .string: .string("")
     case .bytes: .bytes([])
     case .decimal: .string("0")
-    case .json, .reference: .null
+    case .json: .bytes([UInt8]("null".utf8))
+    case .reference: .null
     }
   }
 

@@ -52,9 +52,10 @@ struct MaintenanceRunTests {
     }
   }
 
-  /// The failed run has made its decision, but has not written its map, so the frames of the dead
-  /// generation are still there. Another process locks the generation, as it does before it finds
-  /// that it cannot pin it.
+  /// The failed run has made its decision, but has not written its map.
+  ///
+  /// The frames of the dead generation are therefore still there. Another process locks the
+  /// generation, as it does before it finds that it cannot pin it.
   @Test(.evidence("I5")) func `never revives a generation that a failed run has released`() throws {
     let files = ObservedFileSystem(MemoryFileSystem())
     let fixture = StoreFixture.on(files, Self.options)

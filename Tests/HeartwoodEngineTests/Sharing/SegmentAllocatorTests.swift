@@ -80,7 +80,7 @@ struct SegmentAllocatorTests {
     }
   }
 
-  /// A store is being opened, so the counters are not used yet. There is a reserve.
+  /// The allocator does not use the counters yet, and there is a reserve.
   @Test(.evidence("D1"), .evidence("D4"))
   func `makes each name durable while a store is being opened`() throws {
     let log = try LogFixture()

@@ -51,6 +51,26 @@ struct FeedOfStoresTests {
     #expect(rest.appliedCount == 2 && rest.token != nil)
   }
 
+  /// The removed store's events have been added, but not applied.
+  @Test(.mustEnd, .evidence("CF-08"), .evidence("ST-05"), arguments: [false, true])
+  func `is applied to no store in place of a removed one`(removesAll: Bool) async throws {
+    let (source, copy) = (try StoresFixture(), try StoresFixture())
+    try source.memo("milk")
+    let events = try await source.container.changeFeed(from: .oldestTransaction)
+      .all(of: source.container)
+    var receiver = FeedReceiver(copy.container)
+    for event in events { try receiver.add(event.json()) }
+    try copy.container.removeStore(url: copy.memos)
+    try copy.container.removeStore(url: copy.stamps)
+    if removesAll { try copy.container.removeStore(url: copy.url("people")) }
+    for _ in 1...2 {
+      let error = #expect(throws: ObjectGraphError.self) { try receiver.apply() }
+      #expect(error?.kind == .unknownEntity && error?.message.contains("Memo") == true)
+    }
+    guard !removesAll else { return }
+    #expect(try copy.context().fetch(FetchRequest<Person>()) == [])
+  }
+
   @Test(.mustEnd, .evidence("CF-01"), .evidence("ST-08"))
   func `continues with stores that are added later`() async throws {
     let fixture = try StoresFixture(adds: false)
