@@ -6,6 +6,11 @@ import Testing
 /// Runs several processes on one store, kills or suspends some of them at random, and checks
 /// everything that they have recorded.
 final class ProcessCampaign {
+  /// The number of seconds after which a process counts as stuck.
+  ///
+  /// On a busy disk, a process may need more than a minute for a few syncs.
+  static let seconds = 300.0
+
   let directory: ScratchDirectory
   let seed: UInt64
   private(set) var killCount = 0
@@ -127,7 +132,7 @@ final class ProcessCampaign {
   /// Tells all processes to end, and expects all of them to end successfully.
   func finish() throws {
     signal("stop")
-    let end = Date(timeIntervalSinceNow: 60)
+    let end = Date(timeIntervalSinceNow: Self.seconds)
     for worker in workers {
       while worker.process?.isRunning == true, Date() < end { usleep(2000) }
       let isStuck = worker.process?.isRunning == true
@@ -158,7 +163,7 @@ final class ProcessCampaign {
     for kind: Ledger.Kind, _ count: Int, _ role: WorkerAssignment.Role
   ) throws {
     let wanted = self.count(kind, role) + count
-    let end = Date(timeIntervalSinceNow: 60)
+    let end = Date(timeIntervalSinceNow: Self.seconds)
     while self.count(kind, role) < wanted {
       for worker in workers { try expectRunning(worker) }
       guard Date() < end else { throw SharedContent.Violation("seed \(seed): no \(kind)") }
