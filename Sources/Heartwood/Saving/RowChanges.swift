@@ -214,8 +214,8 @@ final class RowChanges {
   /// Computes the attributes of a row that are derived from the row itself, unless the row is
   /// unchanged.
   ///
-  /// A row may be unchanged if, for example, conflict resolution has discarded all edits. A row of
-  /// which only relationship members change counts as changed once the members have been written.
+  /// A row may be unchanged if, for example, conflict resolution has discarded all edits. If only
+  /// relationship members change, the row counts as changed once they have been written.
   func deriveOwn(_ change: RowChange) throws {
     guard model.hasDerived, change.isEffective else { return }
     change.isDerived = true

@@ -57,12 +57,13 @@ struct ForkedFilesTests {
       try Store.inMemory().close()
       let lock = Lock()
       let (isHeld, canEnd) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
-      let thread = SystemThread {
+      let holder = SystemThread {
         lock.withLock {
           isHeld.signal()
           canEnd.wait()
         }
       }
+      let thread = try #require(holder)
       isHeld.wait()
       let child = ForkedProcess {
         // End the child if it waits for the lock.
@@ -72,7 +73,7 @@ struct ForkedFilesTests {
       }
       #expect(child.wait() == 0)
       canEnd.signal()
-      thread?.join()
+      thread.join()
     }
   }
 }

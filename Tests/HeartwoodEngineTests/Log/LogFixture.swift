@@ -34,11 +34,15 @@ final class LogFixture {
   var seed: UInt64 { Self.identity.seed }
 
   /// Returns an allocator for new segments, which also makes their names durable.
-  func allocator() throws -> SegmentAllocator {
+  ///
+  /// - Parameter activity: The counters to which the allocator adds its syncs.
+  func allocator(
+    counting activity: ActivityCounters = ActivityCounters()
+  ) throws -> SegmentAllocator {
     let locks = try #require(try fileSystem.open("/log/locks", .create))
     return SegmentAllocator(
       files: files, making: ExclusiveByte(LockByte.allocator, of: locks), counters: nil,
-      activity: ActivityCounters())
+      activity: activity)
   }
 
   // MARK: Writing

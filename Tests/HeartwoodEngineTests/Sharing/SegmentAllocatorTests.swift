@@ -84,11 +84,8 @@ struct SegmentAllocatorTests {
   @Test(.evidence("D1"), .evidence("D4"))
   func `makes each name durable while a store is being opened`() throws {
     let log = try LogFixture()
-    let locks = try #require(try log.fileSystem.open("/log/locks", .create))
     let activity = ActivityCounters()
-    let allocator = SegmentAllocator(
-      files: log.files, making: ExclusiveByte(LockByte.allocator, of: locks), counters: nil,
-      activity: activity)
+    let allocator = try log.allocator(counting: activity)
     try allocator.fillReserve()
     for segment: UInt64 in 0...2 {
       _ = try allocator.allocate(segment, through: segment, lineage: 7)

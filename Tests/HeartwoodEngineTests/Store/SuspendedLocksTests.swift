@@ -13,17 +13,6 @@ struct SuspendedLocksTests {
     return reading
   }
 
-  @discardableResult
-  private static func put(
-    _ value: UInt8, _ store: Store, _ durability: StoreOptions.Durability = .full
-  ) throws -> Generation {
-    try store.write(durability: durability) { try $0.keyspace("rows").put(7, [value]) }
-  }
-
-  private static func value(_ store: Store) throws -> UInt8? {
-    try store.snapshot().keyspace("rows")?.get(7)?.first
-  }
-
   private static func other(_ fixture: StoreFixture) throws -> any File {
     try #require(try fixture.fileSystem.open(fixture.path(of: "locks"), .write))
   }
@@ -33,17 +22,12 @@ struct SuspendedLocksTests {
     try other(fixture).lockedByOthers(in: 0..<(1 << 62)) != nil
   }
 
-  private static func kind<R>(_ body: () throws -> R) -> StorageError.Kind? {
-    do { _ = try body() } catch { return (error as? StorageError)?.kind }
-    return nil
-  }
-
   // MARK: Several openings
 
   @Test(.evidence("S1"), .evidence("S2"), .evidence("S3"), arguments: [false, true])
   func `are released by all openings of the process`(suspendsReader: Bool) throws {
     let fixture = try StoreFixture.onDisk()
-    try fixture.run { _ = try Self.put(1, $0) }
+    try fixture.run { _ = try RowSteps.put(1, $0) }
     // The reader is opened first, so that the two openings do not share their state.
     let reader = try Self.reading(fixture).open()
     let writer = try fixture.open()
@@ -51,12 +35,12 @@ struct SuspendedLocksTests {
     let (first, second) = suspendsReader ? (reader, writer) : (writer, reader)
     try first.suspend()
     #expect(try !Self.isLocked(fixture))
-    #expect(Self.kind { try second.snapshot() } == .suspended)
-    let kinds = held.map { snapshot in Self.kind { try snapshot.keyspaceNames } }
+    #expect(RowSteps.kind { try second.snapshot() } == .suspended)
+    let kinds = held.map { snapshot in RowSteps.kind { try snapshot.keyspaceNames } }
     #expect(kinds == [.generationExpired, .generationExpired])
     try second.resume()
-    try Self.put(2, writer)
-    #expect(try [Self.value(reader), Self.value(writer)] == [2, 2])
+    try RowSteps.put(2, writer)
+    #expect(try [RowSteps.value(reader), RowSteps.value(writer)] == [2, 2])
     let file = try Self.other(fixture)
     #expect(try StoreLocks(file: file).isLockedElsewhere(byte: LockByte.presenceReadOnly))
     #expect(try StoreLocks(file: file).isLockedElsewhere(byte: LockByte.presenceReadWrite))
@@ -71,20 +55,20 @@ struct SuspendedLocksTests {
   @Test(.evidence("S1"), .evidence("S2"), arguments: [false, true])
   func `are released by snapshots of a former opening`(isClosed: Bool) throws {
     let fixture = try StoreFixture.onDisk()
-    try fixture.run { _ = try Self.put(1, $0) }
+    try fixture.run { _ = try RowSteps.put(1, $0) }
     if !isClosed { try fixture.fileSystem.remove(fixture.path(of: "counters")) }
     let former = isClosed ? try fixture.open() : try Self.reading(fixture).open()
     let held = try former.snapshot()
     if isClosed { try former.close() }
     try fixture.run { store in
-      try Self.put(2, store)
-      if !isClosed { #expect(try Self.value(former) == 2) }
+      try RowSteps.put(2, store)
+      if !isClosed { #expect(try RowSteps.value(former) == 2) }
       #expect(try held.keyspace("rows")?.get(7) == [1])
       try store.suspend()
       #expect(try !Self.isLocked(fixture))
-      #expect(Self.kind { try held.keyspaceNames } == .generationExpired)
+      #expect(RowSteps.kind { try held.keyspaceNames } == .generationExpired)
       try store.resume()
-      #expect(try Self.value(isClosed ? store : former) == 2)
+      #expect(try RowSteps.value(isClosed ? store : former) == 2)
     }
     try former.close()
     #expect(try !Self.isLocked(fixture))
@@ -100,14 +84,14 @@ struct SuspendedLocksTests {
     options.busyTimeout = .milliseconds(50)
     let fixture = try StoreFixture.onDisk(options)
     try fixture.run { store in
-      try Self.put(1, store)
+      try RowSteps.put(1, store)
       let other = try Self.other(fixture)
       #expect(try other.lock(.exclusive, byte..<byte + 1))
       try store.suspend()
       #expect(try other.lock(.none, byte..<byte + 1))
       #expect(try !Self.isLocked(fixture))
       try store.resume()
-      try Self.put(2, store)
+      try RowSteps.put(2, store)
     }
   }
 
@@ -118,12 +102,12 @@ struct SuspendedLocksTests {
     let fixture = try StoreFixture.onDisk(options)
     try fixture.run { store in
       let snapshot = try store.snapshot()
-      try Self.put(1, store, .normal)
+      try RowSteps.put(1, store, .normal)
       let other = try Self.other(fixture)
       #expect(try other.lock(.exclusive, LockByte.sync..<LockByte.sync + 1))
-      #expect(Self.kind { try store.suspend() } == .busy)
+      #expect(RowSteps.kind { try store.suspend() } == .busy)
       #expect(try snapshot.keyspaceNames.isEmpty)
-      #expect(try Self.value(store) == 1)
+      #expect(try RowSteps.value(store) == 1)
       #expect(try other.lock(.none, LockByte.sync..<LockByte.sync + 1))
       try store.suspend()
       #expect(try !Self.isLocked(fixture))
@@ -143,7 +127,7 @@ struct SuspendedLocksTests {
       let other = try Self.other(fixture)
       let byte = LockByte.maintenance..<LockByte.maintenance + 1
       #expect(try other.lock(.exclusive, byte))
-      try Self.put(1, store)
+      try RowSteps.put(1, store)
       let aside = Aside { if isExplicit { try store.checkpoint() } }
       while store.files.waits.oldest?.byte != LockByte.maintenance {
         SystemThread.sleep(milliseconds: 1)
@@ -167,14 +151,14 @@ struct SuspendedLocksTests {
     try fixture.run { store in
       let other = try Self.other(fixture)
       #expect(try other.lock(.exclusive, LockByte.writer..<LockByte.writer + 1))
-      let aside = Aside { try Self.put(1, store) }
+      let aside = Aside { try RowSteps.put(1, store) }
       aside.giveTime()
       try store.suspend()
       #expect(aside.outcome() == .suspended)
       #expect(try other.lock(.none, LockByte.writer..<LockByte.writer + 1))
       #expect(try !Self.isLocked(fixture))
       try store.resume()
-      try Self.put(2, store)
+      try RowSteps.put(2, store)
     }
   }
 
@@ -186,7 +170,7 @@ struct SuspendedLocksTests {
     options.checkpointLogByteCount = 0
     let fixture = try StoreFixture.onDisk(options)
     try fixture.run { store in
-      try Self.put(1, store)
+      try RowSteps.put(1, store)
       for _ in 0..<3 {
         try store.suspend()
         #expect(try !Self.isLocked(fixture))
@@ -238,7 +222,7 @@ struct SuspendedLocksTests {
     options.busyTimeout = .seconds(60)
     let fixture = StoreFixture.on(files, options)
     try fixture.run { store in
-      let first = try Self.put(1, store)
+      let first = try RowSteps.put(1, store)
       let other = try fixture.elsewhere().open()
       let (isIn, canContinue) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
       files.onWrite = { path, _ throws(StorageError) in
@@ -251,7 +235,7 @@ struct SuspendedLocksTests {
       isIn.wait()
       let suspending = Aside { try store.suspend() }
       suspending.giveTime()
-      let second = try Self.put(2, other, .normal)
+      let second = try RowSteps.put(2, other, .normal)
       let syncing = Aside { try store.keep(second, as: "second") }
       syncing.giveTime()
       canContinue.signal()
@@ -272,7 +256,7 @@ struct SuspendedLocksTests {
     var options = StoreOptions()
     options.busyTimeout = .seconds(60)
     let fixture = StoreFixture.on(files, options)
-    try fixture.run { _ = try Self.put(1, $0) }
+    try fixture.run { _ = try RowSteps.put(1, $0) }
     try files.remove(fixture.path(of: "counters"))
     let reader = try Self.reading(fixture).open()
     let (isIn, canContinue) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
@@ -288,8 +272,8 @@ struct SuspendedLocksTests {
     let suspending = Aside { try reader.suspend() }
     suspending.giveTime()
     let other = hasChanged ? try fixture.elsewhere().open() : nil
-    if let other { try Self.put(2, other) }
-    #expect(Self.kind { try reader.snapshot() } == (hasChanged ? .suspended : nil))
+    if let other { try RowSteps.put(2, other) }
+    #expect(RowSteps.kind { try reader.snapshot() } == (hasChanged ? .suspended : nil))
     canContinue.signal()
     _ = verifying.outcome()
     #expect(suspending.outcome() == nil)
@@ -354,17 +338,17 @@ struct SuspendedLocksTests {
       return try HeaderSlot.requireNewest(try HeaderSlot.readBoth(pages)).lineages
     }
     try fixture.run { store in
-      try Self.put(1, store)
+      try RowSteps.put(1, store)
       try store.suspend()
       // The process that opens the store after a failed sync starts a lineage.
       try fixture.counters().setFailed()
       try fixture.elsewhere().run { other in
         #expect(other.recovery.startedLineage)
-        try Self.put(2, other)
+        try RowSteps.put(2, other)
       }
       let known = try lineages()
       try store.resume()
-      try Self.put(3, store)
+      try RowSteps.put(3, store)
       try store.checkpoint()
       #expect(try lineages() == known)
     }
@@ -373,11 +357,11 @@ struct SuspendedLocksTests {
   @Test(.evidence("S3")) func `are not taken again if the files belong to another store`() throws {
     let (fixture, another) = (try StoreFixture.onDisk(), try StoreFixture.onDisk())
     let store = try fixture.open()
-    try Self.put(1, store)
-    try another.run { _ = try Self.put(9, $0) }
+    try RowSteps.put(1, store)
+    try another.run { _ = try RowSteps.put(9, $0) }
     try store.suspend()
     try fixture.write(another.bytes(of: "pages"), to: "pages")
-    #expect(Self.kind { try store.resume() } == .foreignStore)
+    #expect(RowSteps.kind { try store.resume() } == .foreignStore)
     #expect(try !Self.isLocked(fixture))
     try store.close()
   }

@@ -36,22 +36,6 @@ struct SuspensionWaitTests {
     }
   }
 
-  @discardableResult
-  private static func put(
-    _ value: UInt8, _ store: Store, _ durability: StoreOptions.Durability = .full
-  ) throws -> Generation {
-    try store.write(durability: durability) { try $0.keyspace("rows").put(7, [value]) }
-  }
-
-  private static func value(_ store: Store) throws -> UInt8? {
-    try store.snapshot().keyspace("rows")?.get(7)?.first
-  }
-
-  private static func kind<R>(_ body: () throws -> R) -> StorageError.Kind? {
-    do { _ = try body() } catch { return (error as? StorageError)?.kind }
-    return nil
-  }
-
   /// Opens the lock file as another process would, without invoking the hooks.
   private func otherLocks() throws -> any File {
     try #require(try memory.open("/store/locks", .write))
@@ -94,7 +78,7 @@ struct SuspensionWaitTests {
     switch call {
     case .checkpoint: try store.checkpoint()
     case .naming: try store.keep(generation, as: "first")
-    case .sync, .endOfSync: try put(2, store)
+    case .sync, .endOfSync: try RowSteps.put(2, store)
     }
   }
 
@@ -102,13 +86,13 @@ struct SuspensionWaitTests {
   func `fails if another call takes too long, and succeeds after the call`(call: Call) throws {
     let store = try fixture().open()
     let hurried = try fixture(busyTimeout: .milliseconds(50)).open()
-    let first = try Self.put(1, store)
+    let first = try RowSteps.put(1, store)
     let barrier = Barrier()
     hold(call, at: barrier)
     let calling = Aside { try Self.make(call, store, first) }
     barrier.isReached.wait()
-    #expect(Self.kind { try hurried.suspend() } == .busy)
-    #expect(try Self.value(store) == (call == .endOfSync ? 2 : 1))
+    #expect(RowSteps.kind { try hurried.suspend() } == .busy)
+    #expect(try RowSteps.value(store) == (call == .endOfSync ? 2 : 1))
     let suspending = Aside { try store.suspend() }
     suspending.giveTime()
     #expect(!suspending.isDone)
@@ -121,7 +105,7 @@ struct SuspensionWaitTests {
     let counters = try fixture().counters()
     #expect(counters.durable == counters.appended)
     try store.resume()
-    #expect(try Self.value(store) == (call == .sync || call == .endOfSync ? 2 : 1))
+    #expect(try RowSteps.value(store) == (call == .sync || call == .endOfSync ? 2 : 1))
     try StoreFixture.expectSound(store)
     try hurried.close()
     try store.close()
@@ -153,7 +137,7 @@ struct SuspensionWaitTests {
     suspending.giveTime()
     writing.canContinue.signal()
     #expect(suspending.outcome() == .busy)
-    #expect(try Self.value(store) == 1)
+    #expect(try RowSteps.value(store) == 1)
     ending.canContinue.signal()
     while store.files.counters.checkpointed < generation.frame {
       SystemThread.sleep(milliseconds: 1)
@@ -198,15 +182,15 @@ struct SuspensionWaitTests {
     }
     barrier.isReached.wait()
     let suspending = try beginSuspending(store)
-    #expect(Self.kind { try hurried.suspend() } == .busy)
-    #expect(Self.kind { try hurried.resume() } == .busy)
+    #expect(RowSteps.kind { try hurried.suspend() } == .busy)
+    #expect(RowSteps.kind { try hurried.resume() } == .busy)
     let resuming = Aside { try store.resume() }
     resuming.giveTime()
     #expect(!resuming.isDone)
     barrier.canContinue.signal()
     let outcomes = [writing, suspending, resuming].map { $0.outcome() }
     #expect(outcomes == [nil, nil, nil])
-    #expect(try Self.value(store) == 2)
+    #expect(try RowSteps.value(store) == 2)
     try StoreFixture.expectSound(store)
     try hurried.close()
     try store.close()
@@ -214,7 +198,7 @@ struct SuspensionWaitTests {
 
   @Test(.mustEnd, .evidence("S1"), .evidence("S4"))
   func `waits for a thread that is opening the store, and suspends that opening too`() throws {
-    try fixture().run { _ = try Self.put(1, $0) }
+    try fixture().run { _ = try RowSteps.put(1, $0) }
     let reader = try fixture(isReadOnly: true).open()
     let hurried = try fixture(busyTimeout: .milliseconds(50), isReadOnly: true).open()
     let barrier = Barrier()
@@ -229,8 +213,8 @@ struct SuspensionWaitTests {
       opened.withLock { $0 = store }
     }
     barrier.isReached.wait()
-    #expect(Self.kind { try hurried.suspend() } == .busy)
-    #expect(try Self.value(reader) == 1)
+    #expect(RowSteps.kind { try hurried.suspend() } == .busy)
+    #expect(try RowSteps.value(reader) == 1)
     let suspending = Aside { try reader.suspend() }
     suspending.giveTime()
     #expect(!suspending.isDone)
@@ -240,10 +224,10 @@ struct SuspensionWaitTests {
     try expectUnlocked()
     let found = opened.withLock { $0 }
     let writer = try #require(found)
-    #expect(Self.kind { try writer.snapshot() } == .suspended)
+    #expect(RowSteps.kind { try writer.snapshot() } == .suspended)
     try reader.resume()
-    try Self.put(2, writer)
-    #expect(try Self.value(reader) == 2)
+    try RowSteps.put(2, writer)
+    #expect(try RowSteps.value(reader) == 2)
     try StoreFixture.expectSound(writer)
     try hurried.close()
     try reader.close()
@@ -255,7 +239,7 @@ struct SuspensionWaitTests {
   @Test(.evidence("S1"))
   func `syncs the log after another process has ended its sync`() throws {
     let store = try fixture().open()
-    try Self.put(1, store, .normal)
+    try RowSteps.put(1, store, .normal)
     let locks = try otherLocks()
     let byte = LockByte.sync..<LockByte.sync + 1
     #expect(try locks.lock(.exclusive, byte))
@@ -272,14 +256,14 @@ struct SuspensionWaitTests {
     let counters = try fixture().counters()
     #expect(counters.durable == counters.appended)
     try store.resume()
-    #expect(try Self.value(store) == 1)
+    #expect(try RowSteps.value(store) == 1)
     try store.close()
   }
 
   /// Two openings are resumed in an arbitrary order, so each of them fails once.
   @Test(.evidence("S3"))
   func `continues without locks if one of the openings cannot be resumed`() throws {
-    try fixture().run { _ = try Self.put(1, $0) }
+    try fixture().run { _ = try RowSteps.put(1, $0) }
     // The reader is opened first, so that the two openings do not share their state.
     let reader = try fixture(busyTimeout: .milliseconds(50), isReadOnly: true).open()
     let writer = try fixture(busyTimeout: .milliseconds(50)).open()
@@ -287,7 +271,7 @@ struct SuspensionWaitTests {
     let locks = try otherLocks()
     for byte in [LockByte.presenceReadWrite, LockByte.presenceReadOnly] {
       #expect(try locks.lock(.exclusive, byte..<byte + 1))
-      #expect(Self.kind { try writer.resume() } == .busy)
+      #expect(RowSteps.kind { try writer.resume() } == .busy)
       #expect(try locks.lockedByOthers(in: 0..<1 << 62) == nil)
       #expect(try locks.lock(.none, byte..<byte + 1))
     }
@@ -295,13 +279,13 @@ struct SuspensionWaitTests {
     let bytes = try pages.allBytes()
     let damaged = [UInt8](repeating: 0, count: HeaderSlotLayout.byteCount)
     for offset in HeaderSlotLayout.offsets { try pages.write(damaged, at: offset) }
-    #expect(Self.kind { try writer.resume() } == .corrupt)
+    #expect(RowSteps.kind { try writer.resume() } == .corrupt)
     try expectUnlocked()
-    for store in [reader, writer] { #expect(Self.kind { try store.snapshot() } == .suspended) }
+    for store in [reader, writer] { #expect(RowSteps.kind { try store.snapshot() } == .suspended) }
     try pages.write(bytes, at: 0)
     try reader.resume()
-    try Self.put(2, writer)
-    #expect(try Self.value(reader) == 2)
+    try RowSteps.put(2, writer)
+    #expect(try RowSteps.value(reader) == 2)
     try StoreFixture.expectSound(writer)
     try reader.close()
     try writer.close()

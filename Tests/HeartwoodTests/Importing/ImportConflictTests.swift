@@ -33,9 +33,9 @@ struct ImportConflictTests {
   private func upsert(
     _ text: String, _ invalidElements: ImportOptions.InvalidElements
   ) throws -> ImportReport {
-    var options = ImportOptions()
-    options.invalidElements = invalidElements
-    return try context.upsert(Guest.self, matching: \.code, from: Data(text.utf8), options)
+    try context.upsert(Guest.self, matching: \.code, from: text) {
+      $0.invalidElements = invalidElements
+    }
   }
 
   /// The values of all guests, ordered by code.

@@ -51,9 +51,7 @@ struct JSONImportTests {
   private func upsert(
     _ text: String, _ change: (inout ImportOptions) -> Void = { _ in }
   ) throws -> ImportReport {
-    var options = ImportOptions()
-    change(&options)
-    return try context.upsert(Tremor.self, matching: \.code, from: Data(text.utf8), options)
+    try context.upsert(Tremor.self, matching: \.code, from: text, change)
   }
 
   private func tremor(_ code: String) throws -> Tremor? {

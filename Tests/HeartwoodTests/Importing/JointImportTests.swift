@@ -31,9 +31,9 @@ struct JointImportTests {
   private func upsert(
     _ text: String, _ invalidElements: ImportOptions.InvalidElements
   ) throws -> ImportReport {
-    var options = ImportOptions()
-    options.invalidElements = invalidElements
-    return try context.upsert(Student.self, matching: \.code, from: Data(text.utf8), options)
+    try context.upsert(Student.self, matching: \.code, from: text) {
+      $0.invalidElements = invalidElements
+    }
   }
 
   /// The codes of the stored students and the names of their courses.

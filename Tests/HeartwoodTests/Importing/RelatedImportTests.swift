@@ -46,9 +46,7 @@ struct RelatedImportTests {
   private func upsert(
     _ text: String, _ change: (inout ImportOptions) -> Void = { _ in }
   ) throws -> ImportReport {
-    var options = ImportOptions()
-    change(&options)
-    return try context.upsert(Tool.self, matching: \.code, from: Data(text.utf8), options)
+    try context.upsert(Tool.self, matching: \.code, from: text, change)
   }
 
   @Test(.evidence("IE-02")) func `set all members of an unordered relationship`() throws {
