@@ -67,6 +67,41 @@ struct TreeBuilderTests {
     try fixture.check(entryCount: 100)
   }
 
+  /// Range deletions by earlier versions left empty leaves at the end of a tree.
+  @Test(arguments: [0, 1, 60, 119])
+  func `appends after the last entry if empty leaves follow`(count: Int) throws {
+    let fixture = try TreeFixture(pageByteCount: 4096)
+    // Four entries fit in a leaf.
+    let value = [UInt8](repeating: 1, count: 900)
+    for key in 0..<120 { _ = try fixture.put([UInt8(key)], value) }
+    let block = ByteBlock(count: 1024, alignment: 16)
+    defer { block.keep() }
+    for page in try fixture.livePages {
+      let editor = NodeEditor(try fixture.pages.writable(page))
+      guard editor.node.isLeaf else { continue }
+      for slot in (0..<editor.node.count).reversed() {
+        let key = editor.node.copyKey(slot, to: block.bytes)
+        if key.load8(0) >= count { editor.remove(at: slot) }
+      }
+    }
+    var builder =
+      count == 0
+      ? try TreeBuilder(pages: fixture.pages, root: fixture.root)
+      : try TreeBuilder(continuing: fixture.root, pages: fixture.pages)
+    // The keys sort between the last entry and the next key that was removed.
+    let new = (0..<30).map { count == 0 ? [UInt8(0), $0] : [UInt8(count - 1), $0] }
+    for key in new {
+      try key.withSearchKey { key throws(StorageError) in
+        try value.withBytes { value throws(StorageError) in
+          try builder.append(key: key, value: value)
+        }
+      }
+    }
+    try builder.finish()
+    try fixture.check(entryCount: count + new.count)
+    for key in (0..<count).map({ [UInt8($0)] }) + new { #expect(try fixture.get(key) == value) }
+  }
+
   @Test func `rejects a tree with entries`() throws {
     let fixture = try TreeFixture(pageByteCount: 4096)
     _ = try fixture.put([1], [1])

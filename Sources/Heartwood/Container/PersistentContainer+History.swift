@@ -7,7 +7,8 @@ extension PersistentContainer {
   /// commit order. Transactions of different stores are ordered by time. For a store that the token
   /// does not cover, the complete history is returned.
   ///
-  /// - Parameter token: The position after which to start, or `nil` for the complete history.
+  /// - Parameter token: The position after which to start, or `nil` for all transactions that
+  ///   have not been deleted.
   /// - Throws: `historyExpired` if some of the transactions have been deleted, or if the store was
   ///   restored to a state from before the token; `foreignStore` if the token belongs to other
   ///   stores; `corrupt` or `io`.
@@ -52,6 +53,8 @@ extension PersistentContainer {
 
   /// Returns the transactions committed after a date, according to the clocks of the writing
   /// processes.
+  ///
+  /// Deleted transactions are omitted.
   ///
   /// - Throws: `corrupt` or `io`.
   /// - Complexity: Reads each database page of the history once.

@@ -49,7 +49,8 @@ struct PendingValues {
     }
     stale.removeAll()
     var found: Set<ManagedObject> = []
-    for number in numbers[value.asKey] ?? [] {
+    let key = value.asKey
+    for number in numbers[key] ?? [] {
       guard let object = context.registeredObject(context.resolved(number)) else { continue }
       // An object can be edited while its row does not exist in the pinned generation. Load the
       // object, because the row may exist now.
@@ -58,7 +59,7 @@ struct PendingValues {
         markStale(object)
       }
       guard object.hasChanges, !context.discardNoOpEdits(of: object), !object.isDeleted,
-        try object.storedValue(property).isEqual(to: value)
+        try object.storedValue(property).asKey == key
       else { continue }
       found.insert(object)
     }
@@ -79,14 +80,19 @@ struct PendingValues {
 extension StoredValue {
   /// The canonical form of the value, for use as a key.
   ///
-  /// Values that compare equal have the same canonical form.
+  /// Values that are equal in a unique constraint have the same canonical form.
   fileprivate var asKey: StoredValue {
     switch self {
     case .string(let text): .string(text.composed)
-    case .double(bits: let bits): Double(bitPattern: bits) == 0 ? .double(bits: 0) : self
-    case .date(bits: let bits): Double(bitPattern: bits) == 0 ? .date(bits: 0) : self
+    case .double(bits: let bits): .double(bits: Self.canonical(bits))
+    case .date(bits: let bits): .date(bits: Self.canonical(bits))
     default: self
     }
+  }
+
+  private static func canonical(_ bits: UInt64) -> UInt64 {
+    let number = Double(bitPattern: bits)
+    return number == 0 ? 0 : number.isNaN ? Double.nan.bitPattern : bits
   }
 }
 
@@ -114,7 +120,7 @@ extension ManagedObjectContext {
     with value: StoredValue, _ index: IndexDescription
   ) throws -> ManagedObject? {
     let view = try currentView()
-    guard let number = try view.number(in: model.keyspace(index), [value]),
+    guard let number = try view.owner(index, [value], model),
       let storage = model.storage(of: number)
     else { return nil }
     // Discard edits that set values to their original values, so that an object without other edits

@@ -86,6 +86,7 @@ struct FeedBatch {
     }
     try run.flush()
     try run.changes.finish()
+    for (source, position) in events.snapshots { try records.putSnapshot(position, of: source) }
     for (source, position) in events.positions { try records.put(position, of: source) }
   }
 

@@ -14,7 +14,9 @@ struct FeedEvents {
   private(set) var last: [FeedSubject: FeedElement] = [:]
   /// The time of each completed snapshot of existing objects, keyed by source.
   private(set) var completed: [String: Int64] = [:]
-  /// The position of each source's last event.
+  /// The position of the newest snapshot of each source.
+  private(set) var snapshots: [String: FeedPosition] = [:]
+  /// The position of each source's last event that was not part of an incomplete snapshot.
   private(set) var positions: [String: FeedPosition] = [:]
   private(set) var report = FeedReport()
 
@@ -83,16 +85,26 @@ struct FeedEvents {
       transaction: element.transaction, index: element.index, time: max(element.time, known.time))
     switch element.operation {
     case .existing, .complete:
+      let snapshot = try snapshots[element.source] ?? records.snapshot(of: element.source)
       // Events for existing objects contain the number of the transaction that was newest when the
       // feed began. If the source has since been restored from a backup, this number may have
       // decreased. In that case, recognise a new event by its later time.
-      guard element.transaction >= known.transaction || element.time > known.time else {
-        return false
+      let isNew = [known, snapshot ?? known].allSatisfy { last in
+        element.transaction >= last.transaction || element.time > last.time
       }
+      guard isNew else { return false }
       new.index = .max
       // Advance the time, so that the objects of another snapshot get a later time even if both
       // snapshots were taken in the same millisecond.
-      if new > known || known > new { new.time = max(element.time, known.time + 1) }
+      let last = max(known.time, snapshot?.time ?? 0)
+      let isSame = snapshot?.transaction == element.transaction
+      new.time = max(element.time, isSame ? last : last + 1)
+      snapshots[element.source] = new
+      element.seen = new.time
+      // Do not record the position of an incomplete snapshot as the feed's position. Otherwise, a
+      // feed that continues with the earlier transactions instead would seem to be repeated.
+      if element.operation == .complete { positions[element.source] = new }
+      return true
     case .inserted, .updated, .deleted:
       guard new > known else {
         try requireRepeated(element, known)

@@ -37,12 +37,6 @@ extension ManagedObjectContext {
     // No object matches: unique indexes have no entries for `nil`, and NaN does not equal any
     // value.
     if wanted.isNull || wanted.isNotANumber { return nil }
-    // Long strings are shortened in index keys, so find them with a fetch.
-    guard !EntryKey.isShortened([wanted], isUnique: true) else {
-      var request = FetchRequest<M>(limit: 1)
-      request.predicate = QueryPredicate<M>(property, of: entity, is: wanted, Value.storageType)
-      return try fetch(request).first
-    }
     try mergeAutomatically()
     return try object(with: wanted, of: property, index) { $0 is M } as? M
   }
@@ -50,21 +44,19 @@ extension ManagedObjectContext {
   /// Loads and returns an entity's object with the given unique value, or returns `nil` if there is
   /// no such object.
   ///
-  /// - Throws: `unknownProperty` if the attribute is not unique by itself, or if the value is a
-  ///   long string, which cannot be looked up; any error from reading rows.
+  /// Unlike in predicates, NaN equals NaN.
+  ///
+  /// - Throws: `unknownProperty` if the attribute is not unique by itself; any error from reading
+  ///   rows.
   func existingObject(
     of entity: EntityDescription, with value: StoredValue, of property: PropertyDescription
   ) throws -> ManagedObject? {
-    guard let index = entity.uniqueIndex(of: property),
-      !EntryKey.isShortened([value], isUnique: true)
-    else {
+    guard let index = entity.uniqueIndex(of: property) else {
       throw ObjectGraphError(
         .unknownProperty,
-        "Objects cannot be looked up by this value of \(entity.name).\(property.name), because the "
-          + "value is too long, or because the attribute has no unique constraint of its own. Use "
-          + "a shorter value, or an attribute that has its own unique constraint.")
+        "Objects cannot be looked up by \(entity.name).\(property.name), because the attribute has "
+          + "no unique constraint of its own. Use an attribute that has one.")
     }
-    if value.isNotANumber { return nil }
     return try object(with: value, of: property, index) { object in
       object.entityDescription?.isKind(of: entity) == true
     }

@@ -12,9 +12,8 @@ public struct ImportReport: Sendable {
     public let error: any Error
   }
 
-  // The following counts do not depend on what a merge policy does with the elements' objects.
-
-  /// The number of elements that became new objects.
+  /// The number of elements that became new objects, before the merge policy merged any of them
+  /// into other objects.
   public internal(set) var insertedCount = 0
   /// The number of elements that changed existing objects.
   public internal(set) var updatedCount = 0

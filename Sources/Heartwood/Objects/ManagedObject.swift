@@ -161,8 +161,7 @@ struct ObjectState: OptionSet, Sendable {
   /// The object exists only to resolve key paths.
   static let prototype = ObjectState(rawValue: 32)
   static let hasAwoken = ObjectState(rawValue: 64)
-  /// `willSave` was called in the current save and did not change the object, so it is not called
-  /// again.
+  /// `willSave` was called in the current save, so it is called again only if the object changes.
   static let willSaveCalled = ObjectState(rawValue: 128)
   /// The members of the object's relationships may have been read from a different generation than
   /// the object's values.

@@ -208,11 +208,6 @@ struct FormatParser {
   /// The sign becomes part of a number literal, because the smallest integer cannot be represented
   /// without its sign.
   private mutating func negated() throws(ObjectGraphError) -> QueryExpression {
-    if case .integer(let value) = current.kind, value == 1 << 63, !tokens[position + 1].isSign("**")
-    {
-      advance()
-      return .constant(QueryConstant(value: .integer(.min), type: .integer))
-    }
     let operand = try power()
     guard case .constant(let constant) = operand, let negated = constant.negated else {
       return .negation(operand)

@@ -33,6 +33,12 @@ extension QueryConstant {
     switch value {
     case .integer(let number) where number != .min:
       return QueryConstant(value: .integer(-number), type: .integer)
+    case .largeInteger(1 << 63): return QueryConstant(value: .integer(.min), type: .integer)
+    case .largeInteger(let number):
+      // No integer type can represent the result.
+      return StoredValue.string("-\(number)").decimal.map {
+        QueryConstant(value: $0.storedValue, type: QueryType(.decimal))
+      }
     case .double(bits: let bits):
       var result = QueryConstant(value: .double(-Double(bitPattern: bits)), type: type)
       result.decimal = decimal?.decimal.map { (-$0).storedValue }

@@ -14,6 +14,7 @@ public import Foundation
 /// Operators have the same meaning in both forms. Names are resolved when the predicate is used. A
 /// predicate may have up to a million terms and up to 64 levels of nesting. Terms that are joined
 /// by the same operator, whether in a loop or with ``any(_:)`` or ``all(_:)``, form a single level.
+/// Each pair of parentheses in a format string counts as three levels.
 public struct QueryPredicate<M: ManagedObject>: Sendable {
   private let tree: PredicateTree
 
@@ -68,17 +69,6 @@ public struct QueryPredicate<M: ManagedObject>: Sendable {
       case .text(let test): .text(property, test, text, differences)
       }
     }
-  }
-
-  /// Creates a predicate that tests whether a property of an entity equals a stored value.
-  init(
-    _ property: PropertyDescription, of entity: EntityDescription, is value: StoredValue,
-    _ storageType: StorageType
-  ) {
-    let expression = QueryExpression.comparison(
-      .property(.variable(0), .known(property, entity)), .equal,
-      .constant(QueryConstant(value: value, type: QueryType(storageType))), [])
-    tree = PredicateTree { _ in expression }
   }
 
   /// Returns the conjunction of several predicates.

@@ -133,21 +133,26 @@ extension ManagedObjectContext {
   private static let roundLimit = 100
 
   private func callWillSave() throws {
-    var called: [ManagedObject] = []
-    defer { for object in called { object.state.remove(.willSaveCalled) } }
+    var called: [(object: ManagedObject, changeCount: Int)] = []
+    defer { for (object, _) in called { object.state.remove(.willSaveCalled) } }
     for _ in 0..<Self.roundLimit {
-      let countBefore = called.count
+      var isDone = true
       for object in changedObjects where !object.state.contains(.willSaveCalled) {
-        let before = object.changes?.count ?? 0
+        isDone = false
         object.state.insert(.willSaveCalled)
         // Set this hook, so that the setters of a new object report the changes made by `willSave`.
         if object.isInserted { object.setHooks(.writing) }
-        called.append(object)
+        called.append((object, object.changes?.count ?? 0))
         try object.willSave()
-        // If `willSave` changed the object, call `willSave` again in the next round.
-        if object.changes?.count ?? 0 != before { object.state.remove(.willSaveCalled) }
       }
-      if called.count == countBefore { return }
+      if isDone { return }
+      // In the next round, call `willSave` again on each object that it or another object's
+      // `willSave` has changed.
+      called.removeAll { object, count in
+        guard object.changes?.count ?? 0 != count else { return false }
+        object.state.remove(.willSaveCalled)
+        return true
+      }
     }
     throw ObjectGraphError(
       .saveDidNotConverge,

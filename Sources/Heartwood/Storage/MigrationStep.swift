@@ -20,6 +20,7 @@ struct MigrationStep {
   ///   example because they violate a new unique constraint.
   func run() throws {
     try removeEntities()
+    try renameEntities()
     try RelationshipMigration(step: self).run()
     let derived = DerivedAttributeMigration(step: self)
     try derived.run()
@@ -37,6 +38,15 @@ struct MigrationStep {
   /// Returns the keyspace of an entity's records.
   func objects(_ storage: EntityStorage) throws -> RowsKeyspace {
     .transaction(try transaction.keyspace(storage.keyspace))
+  }
+
+  private func renameEntities() throws {
+    var names: [String: String] = [:]
+    for entity in before.entities {
+      guard let new = stored.entity(entity.number)?.name, new != entity.name else { continue }
+      names[entity.name] = new
+    }
+    if !names.isEmpty { try FeedRecords(transaction).rename(names) }
   }
 
   private func removeEntities() throws {

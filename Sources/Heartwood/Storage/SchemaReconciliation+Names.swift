@@ -7,8 +7,9 @@ extension SchemaReconciliation {
   ///    already matched. It matches its first former name that is in the store and still unmatched,
   ///    even if a new declaration now uses that former name.
   /// 2. Any other declaration with former names may have been renamed by an earlier migration. It
-  ///    matches a former name only if no current declaration uses that name and the store does not
-  ///    record that the declaration has replaced it.
+  ///    matches a former name only if the store does not record that the declaration has replaced
+  ///    it, and if no current declaration uses that name, except for declarations that exchange
+  ///    their names.
   /// 3. Each remaining declaration matches its own name if that name is in the store and still
   ///    unmatched.
   ///
@@ -29,11 +30,24 @@ extension SchemaReconciliation {
         result[name] = former.first { free.remove($0) != nil }
       }
     } while result.count > count
+    // The former names that the remaining declarations with former names can match.
+    var candidates: [String: [String]] = [:]
     for (name, former) in renamed where result[name] == nil && free.contains(name) {
-      let replaced = declared.union(old.first { $0.name == name }?.former ?? [])
-      guard let found = former.first(where: { free.contains($0) && !replaced.contains($0) }) else {
-        continue
+      let replaced = old.first { $0.name == name }?.former ?? []
+      candidates[name] = former.filter {
+        $0 != name && free.contains($0) && !replaced.contains($0)
       }
+    }
+    for (name, _) in renamed where result[name] == nil {
+      for (name, former) in exchange(from: name, candidates) {
+        free.remove(former)
+        result[name] = former
+      }
+    }
+    for (name, _) in renamed where result[name] == nil {
+      guard
+        let found = candidates[name]?.first(where: { free.contains($0) && !declared.contains($0) })
+      else { continue }
       free.remove(found)
       result[name] = found
     }
@@ -41,6 +55,21 @@ extension SchemaReconciliation {
       result[name] = name
     }
     return result
+  }
+
+  /// Returns the declarations that exchange their names with the given declaration, each with its
+  /// former name.
+  ///
+  /// The result is empty if there are no such declarations.
+  private static func exchange(
+    from start: String, _ candidates: [String: [String]]
+  ) -> [(name: String, former: String)] {
+    var (cycle, name): ([(name: String, former: String)], String) = ([], start)
+    while let former = candidates[name]?.first, !cycle.contains(where: { $0.name == name }) {
+      cycle.append((name, former))
+      name = former
+    }
+    return name == start ? cycle : []
   }
 }
 

@@ -109,8 +109,11 @@ final class StoreView {
   /// The entries are read in ascending order of their keys. `keyspace` must contain edges or be a
   /// non-unique index.
   func numbers(in keyspace: String, _ values: [StoredValue]) throws -> [ObjectNumber] {
+    try numbers(in: keyspace, EntryRange(values))
+  }
+
+  private func numbers(in keyspace: String, _ range: EntryRange) throws -> [ObjectNumber] {
     var result: [ObjectNumber] = []
-    let range = EntryRange(values)
     try self.keyspace(keyspace)?.forEach(from: range.lower, upTo: range.upper) { key, value in
       result.append(try EntryKey.number(key, value))
       return true
@@ -120,11 +123,19 @@ final class StoreView {
 
   /// Returns the number of the object that has the given values in a unique index, or `nil` if
   /// there is no such object.
-  ///
-  /// - Precondition: The key for the values is not shortened.
-  func number(in keyspace: String, _ values: [StoredValue]) throws -> ObjectNumber? {
-    try self.keyspace(keyspace)?.withValue(EntryKey.key(values)) {
-      ObjectNumber(bits: try $0.number())
+  func owner(
+    _ index: IndexDescription, _ values: [StoredValue], _ model: StoreModel
+  ) throws -> ObjectNumber? {
+    let key = EntryKey.key(values)
+    let keyspace = model.keyspace(index)
+    guard key.bytes.count > Limits.maxKeyByteCount else {
+      return try self.keyspace(keyspace)?.withValue(key) { ObjectNumber(bits: try $0.number()) }
+    }
+    // Shortened keys contain only a hash of the values, so compare the values in the rows.
+    return try numbers(in: keyspace, EntryRange(values, ofAllIn: index)).first { number in
+      guard let storage = model.storage(of: number) else { return false }
+      let row = try withRecord(number, storage) { try storage.values($0) }
+      return row.map { row in EntryKey.key(index.slots.map { row[$0] }) == key } == true
     }
   }
 }

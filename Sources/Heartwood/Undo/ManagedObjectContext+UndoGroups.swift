@@ -69,7 +69,10 @@ extension ManagedObjectContext {
 
   /// Reapplies the last group that ``undo()`` reverted, unless other changes have been made since
   /// then.
-  public func redo() { revertGroup({ $0.beginRedo() }) }
+  public func redo() {
+    // Without a group to reapply, the open group must not end.
+    if canRedo { revertGroup({ $0.beginRedo() }) }
+  }
 
   /// Prepares the recorded groups so that saved changes can be undone, or discards the groups if
   /// ``discardsUndoOnSave`` is `true`.

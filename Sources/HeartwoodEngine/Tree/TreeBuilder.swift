@@ -1,7 +1,7 @@
 /// A builder that bulk-loads a tree in key order, without searching for each key.
 package struct TreeBuilder {
   private let writer: TreeWriter
-  private let block = ByteBlock(count: Limits.maxKeyByteCount + 8, alignment: 16)
+  private let block = ByteBlock(count: SearchKey.maxByteCount, alignment: 16)
   // Keep `view` and `lastKey` here, although `writer` and `block` also provide them, so that
   // appending an entry does not retain another object.
   private let view: PageView
@@ -23,7 +23,7 @@ package struct TreeBuilder {
   /// - Throws: `invalidArgument` if the tree has entries.
   package init(pages: WorkingPages, root: TreeRoot) throws(StorageError) {
     try self.init(continuing: root, pages: pages)
-    guard writer.path.top == 0, lastCount < 0 else {
+    guard lastCount < 0 else {
       throw StorageError(
         .invalidArgument, "Only an empty tree can be bulk-loaded. Append to this tree instead.")
     }
@@ -41,6 +41,23 @@ package struct TreeBuilder {
     let node = NodeView(last.bytes)
     if node.count > 0 { lastCount = node.copyKey(node.count - 1, to: lastKey).count }
     view.release(last)
+    if lastCount < 0, writer.path.top > 0 { try removeEmptyLeaves() }
+  }
+
+  /// Removes the empty leaves that a range deletion by an earlier version has left at the end of
+  /// the tree.
+  ///
+  /// Otherwise, appended entries could sort before the branch entry of such a leaf, so that
+  /// searches would not find them.
+  private mutating func removeEmptyLeaves() throws(StorageError) {
+    let cursor = TreeCursor(view: view, root: writer.root)
+    guard try cursor.moveToLast() else { return try writer.removeEmptyLeaves(after: nil) }
+    lastCount = cursor.key.count
+    lastKey.copy(cursor.key, to: 0)
+    cursor.releaseLeaf()
+    // The least key that sorts after the last key.
+    lastKey.clear(lastCount, SearchKey.maxByteCount - lastCount)
+    try writer.removeEmptyLeaves(after: SearchKey(lastKey.bytes.slice(0, lastCount + 1)))
   }
 
   /// Appends an entry in place if it fits in the last leaf and nothing else has changed the tree.

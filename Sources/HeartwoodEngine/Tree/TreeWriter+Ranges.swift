@@ -1,4 +1,4 @@
-// This extension removes a range of keys. Pages that lie completely within the range are freed, and
+// This extension removes a range of keys. Nodes that lie completely within the range are freed, and
 // single entries are removed at both ends.
 extension TreeWriter {
   /// Removes all keys in a range, and returns the number of removed keys.
@@ -16,6 +16,15 @@ extension TreeWriter {
     return count
   }
 
+  /// Removes the empty leaves after a key, or all leaves but one if `key` is `nil`.
+  ///
+  /// - Precondition: The tree has no entries after `key`.
+  func removeEmptyLeaves(after key: SearchKey?) throws(StorageError) {
+    pages.recordChange()
+    _ = try removeRange(root.page, level: try view.level(of: root), key, nil)
+    try rebalanceEdge(key, isLast: true)
+  }
+
   // The recursion ends even if the tree is corrupt, because `level` decreases with each call. Do
   // not keep the address of a node while a child is processed, because `makeRoom` may spill the
   // node's page and thereby invalidate the address.
@@ -28,22 +37,33 @@ extension TreeWriter {
     let first = lower.map { NodeSearch.childSlot(node, $0) } ?? 0
     let last = upper.map { NodeSearch.childSlot(node, $0) } ?? node.count - 1
     view.release(reference)
-    var count: UInt64 = 0
-    if last > first + 1 {
-      for slot in first + 1..<last {
-        count += try freeSubtree(child(slot, of: number, level: level), level: level - 1)
-      }
-      let editor = NodeEditor(try pages.writable(number))
-      for slot in (first + 1..<last).reversed() { editor.remove(at: slot) }
+    guard last > first else {
+      return try removeRange(
+        child(first, of: number, level: level), level: level - 1, lower, upper)
     }
-    let right = min(last, first + 1)
-    if right > first {
-      count += try removeRange(child(right, of: number, level: level), level: level - 1, nil, upper)
+    // Keep only the children that contain a bound, or one child if there is no bound. An empty
+    // leaf must not remain, because entries could be appended to it that sort before its branch
+    // entry.
+    let keepsLast = upper != nil
+    let keepsFirst = lower != nil || !keepsLast
+    let lastChild = try child(last, of: number, level: level)
+    let freed = (keepsFirst ? first + 1 : first)..<(keepsLast ? last : last + 1)
+    var count: UInt64 = 0
+    for slot in freed {
+      count += try freeSubtree(child(slot, of: number, level: level), level: level - 1)
+    }
+    if !freed.isEmpty {
+      let editor = NodeEditor(try pages.writable(number))
+      // Entry 0 represents minus infinity, so it stays if its child is freed.
+      if !keepsFirst { editor.setChild(first, to: lastChild) }
+      for slot in (first + 1..<first + 1 + freed.count).reversed() { editor.remove(at: slot) }
+    }
+    if keepsLast {
+      count += try removeRange(lastChild, level: level - 1, nil, upper)
+      guard keepsFirst else { return count }
     }
     return count
-      + (try removeRange(
-        child(first, of: number, level: level), level: level - 1, lower,
-        right > first ? nil : upper))
+      + (try removeRange(child(first, of: number, level: level), level: level - 1, lower, nil))
   }
 
   private func child(

@@ -98,6 +98,50 @@ struct KeyspaceRangeDeletionTests {
 
   private struct RolledBack: Error {}
 
+  @Test(arguments: TestScale.seeds(quick: 6, all: 20))
+  func `can be deleted before entries are appended or loaded`(seed: UInt64) throws {
+    var random = SeededGenerator(seed: seed)
+    var options = StoreOptions()
+    options.pageByteCount = 4096
+    options.segmentByteCount = 4096 * 64
+    // Four entries fit in a leaf, so the tree has three levels.
+    let value = [UInt8](repeating: 1, count: 900)
+    try StoreFixture.inMemory(options).run { store in
+      var numbers = Array(stride(from: 0, to: 30_000, by: 10))
+      try store.write { transaction in
+        let keyspace = try transaction.keyspace("rows")
+        try keyspace.load(sorted: numbers.map { (Key($0), value) })
+        // Sometimes delete everything, but usually delete the last keys.
+        let lower = random.isTrue(in256: 80) ? 0 : random.below(30_000)
+        let upper = random.isTrue(in256: 80) ? 30_000 : nil
+        try keyspace.delete(in: KeyRange(from: Key(lower), upTo: upper.map { Key($0) }))
+        numbers.removeAll { $0 >= lower }
+        let next = (numbers.last ?? -1) + 1
+        let new = (next..<next + 1 + random.below(50)).map { $0 }
+        let entries = new.map { (Key($0), value) }
+        if numbers.isEmpty, random.isTrue(in256: 128) {
+          try keyspace.load(sorted: entries)
+        } else {
+          try keyspace.append { loader in
+            for (key, value) in entries { try loader.append(key, value.span.bytes) }
+          }
+        }
+        numbers += new
+      }
+      let keyspace = try #require(try store.snapshot().keyspace("rows"))
+      var found: [Int] = []
+      try keyspace.forEach { key, _ in
+        found.append(try Key.decode(key, as: Int.self))
+        return true
+      }
+      #expect(found == numbers, "seed \(seed)")
+      for number in numbers {
+        #expect(try keyspace.get(number) == value, "\(number), seed \(seed)")
+      }
+      #expect(try store.verify().findings == [], "seed \(seed)")
+    }
+  }
+
   @Test func `of all keys leaves an empty keyspace and frees its pages`() throws {
     try StoreFixture.inMemory().run { store in
       try store.write { transaction in

@@ -123,7 +123,11 @@ struct StoreRun {
     try context.save()
     let after = try container.store(of: classes[store])?.snapshot().generation
     if hadChanges, before != after { unread[store, default: 0] += 1 }
-    if contextStates[index].pin != nil { contextStates[index].pin = current }
+    if contextStates[index].pin != nil {
+      contextStates[index].pin = current
+      // After a save without changes, the next read determines the generation.
+      _ = try rows(of: classes[store], in: context)
+    }
   }
 
   private var current: [Int: Rows] { committed.filter { present.contains($0.key) } }

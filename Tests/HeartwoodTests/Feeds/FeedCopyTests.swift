@@ -112,23 +112,29 @@ struct FeedCopyTests {
 
   /// Applies events until the copy has applied all of them.
   ///
-  /// Each round may be interrupted at any point.
+  /// Each round may be interrupted at any point. The next round then continues after the last
+  /// acknowledged or the last applied event, or begins with the existing objects.
   private static func follow(
     _ source: PersistentContainer, _ copy: PersistentContainer, _ policy: MergePolicy,
-    _ random: inout SeededGenerator, mayEndEarly: Bool
+    _ random: inout SeededGenerator, after last: inout PersistentHistoryToken?, mayEndEarly: Bool
   ) async throws {
     let end = try source.currentHistoryToken
     guard try source.historyConsumers["copy"] != end else { return }
     let values = [ChangeFeed.IncludedValues.after, .both][random.below(2)]
+    let consumer = random.below(3) == 0 ? nil : "copy"
+    let start = consumer == nil && random.below(4) > 0 ? last : nil
     let feed = try source.changeFeed(
-      from: .existingObjects, consumer: "copy", values: values)
+      from: start.map { .after($0) } ?? .existingObjects, consumer: consumer, values: values)
     var receiver = FeedReceiver(copy, author: "feed", mergePolicy: policy)
     for try await events in feed.batches(ofAtMost: 1 + random.below(30)) {
       if mayEndEarly, random.below(6) == 0 { return }
       for event in events { try receiver.add(event.json()) }
       let position = try receiver.apply().token
+      last = position ?? last
       if mayEndEarly, random.below(6) == 0 { return }
-      if let position, random.below(2) == 0 || position == end { try feed.acknowledge(position) }
+      if consumer != nil, let position, random.below(2) == 0 || position == end {
+        try feed.acknowledge(position)
+      }
       if events.last?.isLast == true, events.last?.token == end {
         #expect(position == end)
         return
@@ -148,14 +154,15 @@ struct FeedCopyTests {
     let policy = policies[Int(seed) % policies.count].policy
     let source = try Source(random.forked())
     let copy = try GraphFixture()
+    var last: PersistentHistoryToken?
     for _ in 0..<30 { try source.change() }
     for _ in 0..<12 {
       for _ in 0..<random.below(5) { try source.change() }
       try await Self.follow(
-        source.fixture.container, copy.container, policy, &random, mayEndEarly: true)
+        source.fixture.container, copy.container, policy, &random, after: &last, mayEndEarly: true)
     }
     try await Self.follow(
-      source.fixture.container, copy.container, policy, &random, mayEndEarly: false)
+      source.fixture.container, copy.container, policy, &random, after: &last, mayEndEarly: false)
     let (wanted, found) = (try Self.objects(source.fixture), try Self.objects(copy))
     #expect(wanted.difference(from: found).isEmpty, "seed \(seed): \(wanted) \(found)")
     #expect(!wanted.isEmpty)
@@ -182,6 +189,28 @@ struct FeedCopyTests {
     #expect(report.appliedCount == 2 && report.repeatedCount == 0)
     #expect(try copy.stored(known)?.age == 40)
     #expect(try copy.context().count(for: FetchRequest<Person>()) == 3)
+  }
+
+  @Test(.mustEnd, .evidence("CF-08"))
+  func `contains all later transactions after an interrupted snapshot`() async throws {
+    let (source, copy) = (try GraphFixture(), try GraphFixture())
+    let ids = try ["Ada", "Bob"].map { try source.person($0, age: 1) }
+    let complete = try await source.container.changeFeed(from: .existingObjects)
+      .all(of: source.container)
+    let report = try copy.container.apply(events: complete.map { try $0.json() })
+    let token = try #require(report.token)
+    try source.change(ids[0]) { $0.managedObjectContext?.delete($0) }
+    try source.change(ids[1]) { $0.age = 2 }
+    let interrupted = try await source.container.changeFeed(from: .existingObjects).first(1)
+    try copy.container.apply(events: interrupted.map { try $0.json() })
+    try source.person("Cid", age: 3)
+    let later = try await source.container.changeFeed(from: .after(token)).all(of: source.container)
+    try copy.container.apply(events: later.map { try $0.json() })
+    let people = try copy.context().fetch(FetchRequest<Person>(sort: [SortDescriptor(\.name)]))
+    #expect(people.map(\.name) == ["Bob", "Cid"] && people.map(\.age) == [2, 3])
+    // An event of the interrupted snapshot is not applied again.
+    let repeated = try copy.container.apply(events: interrupted.map { try $0.json() })
+    #expect(repeated.appliedCount == 0 && repeated.repeatedCount == 1)
   }
 
   @Test(.mustEnd, .evidence("CF-03"), .evidence("CF-08"))

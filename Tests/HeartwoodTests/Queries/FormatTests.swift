@@ -50,6 +50,11 @@ struct FormatTests {
       Case("isTame", is: "A"), Case("mood == 7", is: "C"), Case("legs == 0x4", is: "AR"),
       Case("weight == 25e-1", is: "A"), Case("legs > -9223372036854775808", is: "ABCR"),
       Case("place != nil", is: "C"), Case("big >= 1.5", is: "C"),
+      Case("legs > -9223372036854775809", is: "ABCR"),
+      Case("weight > -18446744073709551615", is: "ABCR"),
+      Case("price BETWEEN {-10000000000000000000, 1}", is: "ABR"),
+      Case("-9223372036854775809 == nil", is: ""),
+      Case("-9223372036854775809 < -9223372036854775808", is: "ABCR"),
     ])
   }
 

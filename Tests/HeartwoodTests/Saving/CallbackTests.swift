@@ -40,6 +40,21 @@ private final class Draft: ManagedObject {
   }
 }
 
+/// A class whose `willSave` changes another object.
+private final class Branch: ManagedObject {
+  @Attribute var name: String = ""
+  @Attribute var length: Int = 0
+  @ToOne var trunk: Branch?
+  @ToMany(inverse: \Branch.trunk) var twigs: Set<Branch>
+
+  override func willSave() throws {
+    if length != name.count { length = name.count }
+    guard name == "loose" else { return }
+    trunk?.name = "has a loose twig"
+    name = "fixed"
+  }
+}
+
 /// A class whose `willSave` computes values that depend on each other in several rounds.
 private final class PricedOrder: ManagedObject {
   @Attribute var net: Int = 0
@@ -82,6 +97,29 @@ private final class CodedOrder: ManagedObject {
 
 @Suite("Object callbacks")
 struct CallbackTests {
+  @Test(.evidence("R-08"), arguments: ["members", "name", "nothing"])
+  func `willSave is called again on an object that another object's willSave has changed`(
+    change: String
+  ) throws {
+    let container = try PersistentContainer.inMemory(schema: Schema(Branch.self))
+    let context = container.newContext()
+    let (trunk, twig) = (Branch(context: context), Branch(context: context))
+    (trunk.name, twig.name, twig.trunk) = ("trunk", "twig", trunk)
+    try context.save()
+    switch change {
+    case "members":
+      let new = Branch(context: context)
+      (new.name, new.trunk) = ("new", trunk)
+    case "name": trunk.name = "renamed"
+    default: break
+    }
+    twig.name = "loose"
+    try context.save()
+    #expect(trunk.name == "has a loose twig" && trunk.length == trunk.name.count)
+    #expect(twig.name == "fixed" && twig.length == twig.name.count)
+    withExtendedLifetime(context) {}
+  }
+
   @Test(.evidence("R-08"), .evidence("R-10"))
   func `save callbacks may change objects`() throws {
     let fixture = try GraphFixture(Schema(Diary.self))

@@ -98,6 +98,38 @@ private enum Chain {
   }
 }
 
+/// Versions in which attributes and entities exchange their names.
+private enum Exchange {
+  final class Left: ManagedObject {
+    @Attribute var a: Int = 0
+    @Attribute var b: Int = 0
+    @Attribute var c: Int = 0
+    @ToOne var r: Right?
+    override class var entity: Entity { Entity("Left") { Unique(\Left.a) } }
+  }
+  final class Right: ManagedObject {
+    @Attribute var a: Int = 0
+    @ToMany(inverse: \Left.r) var lefts: Set<Left>
+    override class var entity: Entity { Entity("Right") { Index(\Right.a) } }
+  }
+  final class NewRight: ManagedObject {
+    @Attribute(renamedFrom: "b") var a: Int = 0
+    @Attribute(renamedFrom: "c") var b: Int = 0
+    @Attribute(renamedFrom: "a") var c: Int = 0
+    @ToOne var r: NewLeft?
+    override class var entity: Entity {
+      Entity("Right", renamedFrom: "Left") { Unique(\NewRight.c) }
+    }
+  }
+  final class NewLeft: ManagedObject {
+    @Attribute var a: Int = 0
+    @ToMany(inverse: \NewRight.r) var lefts: Set<NewRight>
+    override class var entity: Entity {
+      Entity("Left", renamedFrom: "Right") { Index(\NewLeft.a) }
+    }
+  }
+}
+
 @Suite("A former name that is used again")
 struct ReusedNameTests {
   /// Returns a store of the second version.
@@ -229,6 +261,28 @@ struct ReusedNameTests {
           let objects = try context.all(Chain.Six.self)
           #expect(objects.map { [$0.d, $0.c, $0.b] } == [[1, 2, 3]])
         }
+      }
+    }
+  }
+
+  @Test(.evidence("M-04"), .evidence("E-03"))
+  func `can be exchanged between declarations`() throws {
+    let store = EvolvingStore()
+    try store.open(Schema(Exchange.Left.self, Exchange.Right.self)) { context in
+      let (left, right) = (Exchange.Left(context: context), Exchange.Right(context: context))
+      (left.a, left.b, left.c, left.r) = (1, 2, 3, right)
+      right.a = 9
+    }
+    for version in [2, 2, 3] {
+      try store.open(
+        Schema(version: version, Exchange.NewLeft.self, Exchange.NewRight.self)
+      ) { context in
+        let object = try #require(try context.all(Exchange.NewRight.self).first)
+        #expect(object.a == 2 && object.b == 3 && object.c == 1)
+        let other = try #require(try context.all(Exchange.NewLeft.self).first)
+        #expect(other.a == 9 && other.lefts.first === object && object.r === other)
+        let found = try context.existingObject(where: \Exchange.NewRight.c, equals: 1)
+        #expect(found === object)
       }
     }
   }

@@ -19,6 +19,19 @@ struct SavedUndoTests {
     return Dictionary(uniqueKeysWithValues: people.map { ($0.name, ($0.age, $0.cars.count)) })
   }
 
+  @Test(.evidence("G-01")) func `redoing nothing does not end the current group`() throws {
+    let ada = Person(context: context)
+    ada.name = "Ada"
+    try context.save()
+    ada.nickname = "A"
+    context.redo()
+    ada.age = 5
+    context.undo()
+    #expect(ada.nickname == nil && ada.age == 0 && context.canRedo)
+    context.redo()
+    #expect(ada.nickname == "A" && ada.age == 5)
+  }
+
   @Test(.evidence("G-03")) func `reverts values, insertions and relationships that were saved`()
     throws
   {

@@ -178,7 +178,8 @@ struct ModelTransaction {
       for (key, value) in zip(rows.keys, rows.values) { content[keyspace.name, key] = value }
     } catch let error as StorageError where error.kind == .invalidArgument {
       try ModelMismatch.unless(
-        content.rows(keyspace.name).count > 0, "\(keyspace.name) was not loaded, but is empty")
+        content.rows(keyspace.name).count > 0,
+        "\(keyspace.name) was not loaded, but is empty: \(error)")
     }
   }
 

@@ -16,7 +16,10 @@ struct FeedPosition: Comparable {
 
 /// The records that a store keeps about the feeds applied to it.
 struct FeedRecords {
-  /// The position of each source's feed, encoded in the format used for keys.
+  /// The positions of each source's feed, encoded in the format used for keys.
+  ///
+  /// The key of a feed's position is the source. The key of its newest snapshot's position is the
+  /// source and `snapshot`.
   private let positions: KeyspaceWriter
   /// The records of all source objects, keyed by source and ID.
   ///
@@ -33,16 +36,35 @@ struct FeedRecords {
     subjects = try transaction.keyspace("heartwood.feeds.objects")
   }
 
+  /// Returns the position of the last applied event that was not part of an incomplete snapshot.
   func position(of source: String) throws -> FeedPosition {
-    let position = try positions.withValue(source) { value in
+    try position(Key(source)) ?? FeedPosition()
+  }
+
+  /// Returns the position of the newest snapshot of existing objects, which may be incomplete.
+  func snapshot(of source: String) throws -> FeedPosition? {
+    try position(Key(source, Self.snapshot))
+  }
+
+  private static let snapshot = "snapshot"
+
+  private func position(_ key: Key) throws -> FeedPosition? {
+    try positions.withValue(key) { value in
       let (number, index, time) = try Key.decode(value, as: Int64.self, Int64.self, Int64.self)
       return FeedPosition(transaction: number, index: index, time: time)
     }
-    return position ?? FeedPosition()
   }
 
   func put(_ position: FeedPosition, of source: String) throws {
-    try positions.put(source, Key(position.transaction, position.index, position.time).bytes)
+    try put(position, Key(source))
+  }
+
+  func putSnapshot(_ position: FeedPosition, of source: String) throws {
+    try put(position, Key(source, Self.snapshot))
+  }
+
+  private func put(_ position: FeedPosition, _ key: Key) throws {
+    try positions.put(key, Key(position.transaction, position.index, position.time).bytes)
   }
 
   /// Returns this store's number for an object in the source, and the values last applied to the
@@ -90,6 +112,41 @@ struct FeedRecords {
     guard old != number else { return }
     if let old { try subjects.delete(Key(source, old.bits)) }
     try subjects.put(Key(source, number.bits), Array(id.utf8))
+  }
+
+  /// Replaces the names of renamed entities in the IDs of the source objects.
+  ///
+  /// A source uses the same model, so its events contain the new names.
+  ///
+  /// - Parameter names: The new names, keyed by the former names.
+  func rename(_ names: [String: String]) throws {
+    struct Record {
+      let source: String
+      let old: String
+      let new: String
+      let number: Int64
+      let bytes: [UInt8]
+    }
+    var renamed: [Record] = []
+    try numbers.forEach { key, value in
+      let (source, id) = try Key.decode(key, as: String.self, String.self)
+      guard let slash = id.lastIndex(of: "/"), let name = names[String(id[..<slash])] else {
+        return true
+      }
+      let (number, time, hashes) = try Key.decode(
+        value, as: Int64.self, Int64.self, [UInt8].self)
+      renamed.append(
+        Record(
+          source: source, old: id, new: name + id[slash...], number: number,
+          bytes: Key(number, time, hashes).bytes))
+      return true
+    }
+    // Delete all old records first, because entities can exchange their names.
+    for record in renamed { try numbers.delete(Key(record.source, record.old)) }
+    for record in renamed {
+      try numbers.put(Key(record.source, record.new), record.bytes)
+      try subjects.put(Key(record.source, record.number), Array(record.new.utf8))
+    }
   }
 
   func forget(_ source: String, _ id: String, _ number: ObjectNumber) throws {
