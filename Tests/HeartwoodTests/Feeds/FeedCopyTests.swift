@@ -123,6 +123,8 @@ struct FeedCopyTests {
     let values = [ChangeFeed.IncludedValues.after, .both][random.below(2)]
     let consumer = random.below(3) == 0 ? nil : "copy"
     let start = consumer == nil && random.below(4) > 0 ? last : nil
+    // A feed that begins at the end would wait for further transactions.
+    guard start == nil || start != end else { return }
     let feed = try source.changeFeed(
       from: start.map { .after($0) } ?? .existingObjects, consumer: consumer, values: values)
     var receiver = FeedReceiver(copy, author: "feed", mergePolicy: policy)
