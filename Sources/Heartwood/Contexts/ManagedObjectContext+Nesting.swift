@@ -165,9 +165,8 @@ extension ManagedObjectContext {
     }
     for object in changed {
       object.state.subtract([.inserted, .updated])
-      // An object that is still a fault was edited while its row was missing. Discard its edits,
-      // which have been pushed, so that the next read loads all of its values. The edits of an
-      // object that does not exist in the parent have not been pushed and are discarded too (N-04).
+      // Let the next read load all values of an object that was edited while its row was missing,
+      // or that does not exist in the parent, so that its edits could not be pushed (N-04).
       guard !object.isFault, parent.relatableObject(object.number) != nil else {
         turnIntoFault(object)
         continue

@@ -99,8 +99,8 @@ struct CrewView {
   }
 
   mutating func redo() {
-    endGroup()
     guard let after = future.popLast() else { return }
+    endGroup()
     past.append(work)
     work = unsaved(after)
   }
