@@ -314,17 +314,8 @@ final class RowWriter {
     guard key.bytes.count > Limits.maxKeyByteCount else {
       return try entries.withValue(key) { ObjectNumber(bits: try $0.number()) }
     }
-    // Compare the values in the rows. Long index keys are truncated, so the keys of several entries
-    // may differ only in the object number even if the values differ.
-    var numbers: [ObjectNumber] = []
-    let range = EntryRange(values(), ofAllIn: index)
-    try entries.forEach(from: range.lower, upTo: range.upper) { key, value in
-      numbers.append(try EntryKey.number(key, value))
-      return true
-    }
-    return try numbers.first { number in
-      let found = try model.storage(of: number).flatMap { try row(number, $0) }
-      return found.map { row in EntryKey.key(index.slots.map { row.values[$0] }) == key } == true
+    return try RowsKeyspace.transaction(entries).owner(index, values(), key) { number in
+      try model.storage(of: number).flatMap { try row(number, $0)?.values }
     }
   }
 }

@@ -94,3 +94,28 @@ enum RowsKeyspace {
     }
   }
 }
+
+extension RowsKeyspace {
+  /// Returns the object that has the given values in a unique index, or `nil` if there is none.
+  ///
+  /// The method compares the values in the rows. Long index keys are truncated, so the keys of
+  /// several entries may differ only in the object number even if the values differ.
+  ///
+  /// - Parameters:
+  ///   - key: The encoded key of `values`, which is too long for the index.
+  ///   - row: A closure that returns the values of a row, or `nil` if the row does not exist.
+  func owner(
+    _ index: IndexDescription, _ values: [StoredValue], _ key: Key,
+    _ row: (ObjectNumber) throws -> [StoredValue]?
+  ) throws -> ObjectNumber? {
+    var numbers: [ObjectNumber] = []
+    let range = EntryRange(values, ofAllIn: index)
+    try forEach(from: range.lower, upTo: range.upper) { key, value in
+      numbers.append(try EntryKey.number(key, value))
+      return true
+    }
+    return try numbers.first { number in
+      try row(number).map { row in EntryKey.key(index.slots.map { row[$0] }) == key } == true
+    }
+  }
+}

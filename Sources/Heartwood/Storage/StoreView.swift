@@ -109,11 +109,8 @@ final class StoreView {
   /// The entries are read in ascending order of their keys. `keyspace` must contain edges or be a
   /// non-unique index.
   func numbers(in keyspace: String, _ values: [StoredValue]) throws -> [ObjectNumber] {
-    try numbers(in: keyspace, EntryRange(values))
-  }
-
-  private func numbers(in keyspace: String, _ range: EntryRange) throws -> [ObjectNumber] {
     var result: [ObjectNumber] = []
+    let range = EntryRange(values)
     try self.keyspace(keyspace)?.forEach(from: range.lower, upTo: range.upper) { key, value in
       result.append(try EntryKey.number(key, value))
       return true
@@ -127,15 +124,13 @@ final class StoreView {
     _ index: IndexDescription, _ values: [StoredValue], _ model: StoreModel
   ) throws -> ObjectNumber? {
     let key = EntryKey.key(values)
-    let keyspace = model.keyspace(index)
+    guard let entries = try keyspace(model.keyspace(index)) else { return nil }
     guard key.bytes.count > Limits.maxKeyByteCount else {
-      return try self.keyspace(keyspace)?.withValue(key) { ObjectNumber(bits: try $0.number()) }
+      return try entries.withValue(key) { ObjectNumber(bits: try $0.number()) }
     }
-    // Shortened keys contain only a hash of the values, so compare the values in the rows.
-    return try numbers(in: keyspace, EntryRange(values, ofAllIn: index)).first { number in
-      guard let storage = model.storage(of: number) else { return false }
-      let row = try withRecord(number, storage) { try storage.values($0) }
-      return row.map { row in EntryKey.key(index.slots.map { row[$0] }) == key } == true
+    return try entries.owner(index, values, key) { number in
+      guard let storage = model.storage(of: number) else { return nil }
+      return try withRecord(number, storage) { try storage.values($0) }
     }
   }
 }

@@ -1,3 +1,4 @@
+import Foundation
 import Heartwood
 import HeartwoodTestSupport
 import Testing
@@ -30,6 +31,30 @@ struct NestedSavingTests {
     #expect(!child.hasChanges && child.updatedObjects == [])
     try child.fetch(FetchRequest<Person>()).forEach { #expect($0.isUpdated == false) }
     #expect(own[0].age == 5)
+  }
+
+  @Test(.evidence("N-04"))
+  func `edits of an object that the parent knows only as a reference are discarded`() throws {
+    let fixture = try GraphFixture()
+    let id = try fixture.person("Ada", age: 1)
+    let club = try fixture.saved { Club(context: $0) }
+    let parent = fixture.context()
+    let child = fixture.child(of: parent)
+    let ada = try #require(try child.existingObject(Person.self, with: id))
+    ada.age = 2
+    let original: Person = parent.object(with: id)
+    try fixture.context().execute(BatchDeleteRequest<Person>())
+    parent.refreshAllObjects()
+    // The parent edits the object without reading it, so it does not notice the missing row.
+    let parentsClub: Club = parent.object(with: club.objectID)
+    parentsClub.members.insert(original)
+    ada.nickname = "A"
+    try child.save()
+    #expect(!child.hasChanges)
+    let all = try child.fetch(FetchRequest<Person>())
+    let found = try child.fetch(FetchRequest<Person>(where: #Predicate { $0.age == 2 }))
+    #expect(found == all.filter { $0.age == 2 })
+    #expect(!all.contains { $0.nickname == "A" })
   }
 
   /// The child's edit of the third owner's members must not take the member back.
