@@ -339,6 +339,8 @@ extension ManagedObjectContext: ObjectSource {
       // the object from `updated`, because it can be in only one of the lists.
       updated.remove(object)
       deleted.insert(object)
+      // Record the deletion here, because the caller ignores objects that are already deleted.
+      if isDeletedAnyway { undoLog?.record(.deletion(object)) }
       if parent != nil { missing.insert(object.number) }
     }
     if isFollowed { notifyFollowers(of: object, isRefreshed: false) }

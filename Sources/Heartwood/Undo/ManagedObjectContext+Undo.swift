@@ -10,8 +10,14 @@ extension ManagedObjectContext {
     for step in undoLog.postponedSteps() {
       storeContext(describing: step.object)?.revertPostponed(step)
     }
+    for case .target(let object, let property, _, _) in steps {
+      storeContext(describing: object)?.joinTarget(of: object, property)
+    }
     for object in undoLog.objectsDeletedAgain() {
       storeContext(describing: object)?.completeDeletion(of: object)
+    }
+    for case .deletion(let object) in steps {
+      storeContext(describing: object)?.forgetIfMissing(object)
     }
     restoreEarlierStates(after: steps, earlierStates)
     undoLog.end()

@@ -106,6 +106,59 @@ extension ManagedObjectContext {
     object.notifyIfObserved(property)
   }
 
+  /// Adds an object to the members of its target, if its reference is edited and the members do not
+  /// contain it.
+  ///
+  /// Usually a step of the same group has added it. However, a merge discards that step if another
+  /// context has moved the object too.
+  func joinTarget(of object: ManagedObject, _ property: PropertyDescription) {
+    guard object.source === self, !object.isDeleted,
+      object.isInserted || object.changes?.originals[property.slot] != nil,
+      let inverse = object.entityDescription?.inverses[property.slot]?.property,
+      !inverse.isReference, let target = toOneTarget(of: object, property),
+      !target.isDeleted, isRevertible(target), !isAddition(object, target, inverse)
+    else { return }
+    addAgain(object, target, inverse, nil)
+  }
+
+  /// Removes an object from the context after its deletion was reverted, if it has no edits and
+  /// another context has deleted its row.
+  ///
+  /// A merge that found the row missing has skipped the object, because it was deleted here, too.
+  func forgetIfMissing(_ object: ManagedObject) {
+    guard object.source === self, !object.isDeleted, !object.isInserted, !object.isFault,
+      object.changes?.isEmpty != false, let entity = object.entityDescription, isMissing(object)
+    else { return }
+    for property in entity.relationships {
+      guard let inverse = entity.inverses[property.slot]?.property else { continue }
+      for other in related(to: object, property) where other !== object {
+        if inverse.isReference, other.changes?.originals[inverse.slot] == nil {
+          other.setTarget(.none, inverse)
+        } else {
+          leave(object, other, inverse)
+        }
+      }
+    }
+    notifyObservers(of: object, as: \.deleted)
+    forgetDeleted(object)
+  }
+
+  /// Returns whether a saved object has no row or, in a child context, whether the parent's object
+  /// has none.
+  ///
+  /// Returns `false` if the row cannot be read.
+  private func isMissing(_ object: ManagedObject) -> Bool {
+    if let parent { return parent.relatableObject(object.number) == nil }
+    guard let storage = model.storage(of: object.number), let view = try? currentView() else {
+      return false
+    }
+    do {
+      return try view.withRecord(object.number, storage) { _ in } == nil
+    } catch {
+      return false
+    }
+  }
+
   /// Returns the position of a member in the stored list, or `nil` if the list does not contain it.
   private func storedPosition(
     of member: ManagedObject, _ object: ManagedObject, _ property: PropertyDescription

@@ -239,6 +239,15 @@ extension OpenSequence {
     after point: CommitPoint, _ table: SegmentTable, _ log: LogFiles, _ locks: StoreLocks
   ) throws(StorageError) -> (CommitPoint, SegmentTable) {
     let geometry = log.geometry
+    // Check the distance, because the table of segments has an element for each number between the
+    // first segment and the new one.
+    if let first = table.segments.first?.number,
+      geometry.segment(of: point.frame) > first + Limits.maxSegmentSpan
+    {
+      throw .corrupt(
+        "The store is corrupt: the newest generation in its files is far after the first log "
+          + "segment. Restore a backup.")
+    }
     let last = try log.existing().last
     let number: UInt64
     if let last {

@@ -2,7 +2,8 @@ import HeartwoodEngine
 import HeartwoodTestSupport
 import Testing
 
-/// Tests the page count in a commit header, which determines how much memory readers allocate.
+/// Tests the page counts and frame numbers of commits, which determine how much memory readers
+/// allocate.
 @Suite("A page count")
 struct PageCountTests {
   private static let perBitmap = PageNumber(
@@ -67,15 +68,7 @@ struct PageCountTests {
   /// The page count of the newest retained generation in a map may include pages that are not yet
   /// in the page file.
   @Test(.evidence("B2"), .evidence("B3")) func `of a map obeys the same rule`() throws {
-    let fixture = StoreFixture.inMemory(Self.options)
-    do {
-      let store = try fixture.open()
-      try store.write { try $0.keyspace("k").put(1, [UInt8](repeating: 1, count: 9000)) }
-      try store.keep(try store.snapshot().generation, as: "x")
-      for value: UInt8 in 1...9 { try store.write { try $0.keyspace("k").put(2, [value]) } }
-      try store.checkpoint()
-      try StoreFixture.expectSound(store)
-    }
+    let fixture = try storeWithMap()
     let identity = try DamagedPages(of: fixture).header.identity
     let bytes = try fixture.bytes(of: RetainedFrameMap.file.name)
     let map = try bytes.withBytes { try RetainedFrameMap.decode($0, of: identity) }
@@ -95,6 +88,36 @@ struct PageCountTests {
         #expect(error?.file == RetainedFrameMap.file.name)
       }
     }
+  }
+
+  /// The table of segments has an element for each segment number up to that of the newest frame.
+  @Test(.evidence("B2"), .evidence("B3"), arguments: [1 << 30, 1 << 50, Limits.maxFrame])
+  func `is rejected if its frame is far after the log segments`(frame: FrameNumber) throws {
+    let fixture = try storeWithMap()
+    let identity = try DamagedPages(of: fixture).header.identity
+    let bytes = try fixture.bytes(of: RetainedFrameMap.file.name)
+    let map = try bytes.withBytes { try RetainedFrameMap.decode($0, of: identity) }
+    let last =
+      MapLayout.rows + (map.retainedGenerations.count - 1) * MapLayout.retainedGenerationByteCount
+    let forged = AtomicFileBytes(RetainedFrameMap.file, bytes, of: identity).forged {
+      $0.store64(frame, last + MapLayout.frame.offset)
+    }
+    try fixture.write(forged, to: RetainedFrameMap.file.name)
+    // Without the counters of the last process, opening the store starts a lineage.
+    try fixture.fileSystem.remove(fixture.path(of: "counters"))
+    let error = #expect(throws: StorageError.self) { try fixture.open() }
+    #expect(error?.kind == .corrupt)
+  }
+
+  private func storeWithMap() throws -> StoreFixture {
+    let fixture = StoreFixture.inMemory(Self.options)
+    let store = try fixture.open()
+    try store.write { try $0.keyspace("k").put(1, [UInt8](repeating: 1, count: 9000)) }
+    try store.keep(try store.snapshot().generation, as: "x")
+    for value: UInt8 in 1...9 { try store.write { try $0.keyspace("k").put(2, [value]) } }
+    try store.checkpoint()
+    try StoreFixture.expectSound(store)
+    return fixture
   }
 
   private static var options: StoreOptions {
