@@ -273,10 +273,11 @@ extension ManagedObjectContext {
 
   private func mergeDeletion(of object: ManagedObject, _ view: StoreView) throws {
     // Check again that the row is missing, because a merge policy may have restored it.
-    guard !object.hasChanges || discardNoOpEdits(of: object),
-      let storage = model.storage(of: object.number),
+    guard let storage = model.storage(of: object.number),
       try view.withRecord(object.number, storage, { _ in }) == nil
     else { return }
+    if object.isDeleted { object.state.insert(.deletedElsewhere) }
+    guard !object.hasChanges || discardNoOpEdits(of: object) else { return }
     notifyObservers(of: object, as: \.deleted)
     forgetDeleted(object)
   }

@@ -149,10 +149,14 @@ extension ManagedObjectContext {
       }
     }
     guard try fill() else {
+      if object.isDeleted { object.state.insert(.deletedElsewhere) }
       // Leave a fault unchanged, because there are no values with which to fill it.
       guard !object.isFault else { return }
       // If the row no longer exists, keep only the members that were added in this context.
-      if parent == nil { forgetMembers(of: object, entity) }
+      if parent == nil {
+        try mergeMembers(of: object, under: changes)
+        forgetMembers(of: object, entity)
+      }
       notifyObservers(of: object, as: \.refreshed)
       return
     }

@@ -170,4 +170,6 @@ struct ObjectState: OptionSet, Sendable {
   static let withoutValues = ObjectState(rawValue: 512)
   /// The object's `awakeFromFetch` is running, so setting an attribute is not considered an edit.
   static let awakening = ObjectState(rawValue: 1024)
+  /// The object was deleted in its context, and a merge has found that others have deleted its row.
+  static let deletedElsewhere = ObjectState(rawValue: 2048)
 }

@@ -17,7 +17,7 @@ extension ManagedObjectContext {
       storeContext(describing: object)?.completeDeletion(of: object)
     }
     for case .deletion(let object) in steps {
-      storeContext(describing: object)?.forgetIfMissing(object)
+      storeContext(describing: object)?.forgetIfDeletedElsewhere(object)
     }
     restoreEarlierStates(after: steps, earlierStates)
     undoLog.end()
@@ -231,9 +231,10 @@ extension ManagedObjectContext {
       // pinned generation does not contain its row.
       if member.isFault { return true }
     }
-    // Do not add a member that another context has deleted, because the addition would be recorded
-    // as an edit. Cancelling this context's own removal is allowed, because it leaves no edit.
-    return wasRemoved || member.isInserted || parent != nil || rowExists(of: member)
+    // Do not add a member that another context has deleted to saved members. Cancelling a removal,
+    // or restoring an addition that has not been saved, is allowed.
+    return wasRemoved || member.isInserted || parent != nil
+      || undoLog?.revertsSavedGroup == false || rowExists(of: member)
   }
 
   /// Returns the index at which to reinsert a member.

@@ -121,13 +121,14 @@ extension ManagedObjectContext {
     addAgain(object, target, inverse, nil)
   }
 
-  /// Removes an object from the context after its deletion was reverted, if it has no edits and
-  /// another context has deleted its row.
-  ///
-  /// A merge that found the row missing has skipped the object, because it was deleted here, too.
-  func forgetIfMissing(_ object: ManagedObject) {
-    guard object.source === self, !object.isDeleted, !object.isInserted, !object.isFault,
-      object.changes?.isEmpty != false, let entity = object.entityDescription, isMissing(object)
+  /// Removes an object from the context after its deletion was reverted, if it has no edits and a
+  /// merge has found that another context has deleted its row.
+  func forgetIfDeletedElsewhere(_ object: ManagedObject) {
+    guard object.state.contains(.deletedElsewhere), object.source === self, !object.isDeleted
+    else { return }
+    object.state.remove(.deletedElsewhere)
+    guard !object.isFault, !object.isInserted, object.changes?.isEmpty != false,
+      let entity = object.entityDescription, isMissing(object)
     else { return }
     for property in entity.relationships {
       guard let inverse = entity.inverses[property.slot]?.property else { continue }

@@ -86,6 +86,8 @@ final class UndoLog {
   /// value.
   private var valued: Set<PropertyKey> = []
   private var direction = Direction.doing
+  /// A Boolean value that indicates whether the current undo or redo reverts a saved group.
+  private(set) var revertsSavedGroup = false
   /// The steps that are waiting for an object to be restored, keyed by that object.
   private var waiting: [ManagedObject: [Step]] = [:]
   /// The steps that are postponed until all other steps of the group have been reverted.
@@ -248,6 +250,7 @@ final class UndoLog {
   /// The open group, which records the reversal of these steps, gets the same name.
   private func begin(_ group: Group?) -> [Step] {
     open.name = group?.name
+    revertsSavedGroup = group?.isSaved == true
     for case .deletion(let object) in group?.steps ?? [] { restored.insert(object) }
     return group?.steps.reversed() ?? []
   }

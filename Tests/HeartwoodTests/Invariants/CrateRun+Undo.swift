@@ -54,7 +54,9 @@ extension CrateRun {
       try expect(redoCount < 10_000, "redo ends")
     }
     record("  redo everything, \(redoCount) groups")
-    try expect(redoCount >= undoCount, "everything undone can be redone", "\(redoCount)")
+    // There is nothing to redo if others have deleted all objects that a group changed.
+    try expect(
+      redoCount >= undoCount || isStale, "everything undone can be redone", "\(redoCount)")
     if redoCount == undoCount, !isStale {
       let after = try CrateText.lines(context, withDerived: false)
       try expect(

@@ -74,58 +74,120 @@ struct MergedUndoTests {
     func agree(_ link: Link) -> Bool { lists(link) == [owner(link)].compactMap { $0 } }
   }
 
-  @Test(
-    .evidence("G-03"), .evidence("C-06"), arguments: Link.allCases, Time.allCases)
-  func `leaves both sides of a relationship in agreement`(link: Link, time: Time) throws {
-    for mine in [1, nil] {
-      for theirs in [2, 1, nil] {
-        for policy in [MergePolicy.mergeByPropertyObjectTrump, .mergeByPropertyStoreTrump] {
-          for variant in 0..<8 {
-            try run(
-              link, time, mine, theirs, policy, isLoaded: variant & 1 != 0,
-              isOwnerSide: variant & 2 != 0, isUndoneAfterSave: variant & 4 != 0)
+  /// What the other context changes, and how.
+  struct Variant {
+    let mine: Int?
+    let theirs: Int?
+    let policy: MergePolicy
+    /// Whether the lists are loaded before the change.
+    let isLoaded: Bool
+    /// Whether the change is made to the owner's list.
+    let isOwnerSide: Bool
+    let savesBeforeUndo: Bool
+
+    static var all: [Variant] {
+      var all: [Variant] = []
+      for mine in [1, nil] {
+        for theirs in [2, 1, nil] {
+          for bits in 0..<16 {
+            all.append(
+              Variant(
+                mine: mine, theirs: theirs,
+                policy: bits & 8 == 0 ? .mergeByPropertyObjectTrump : .mergeByPropertyStoreTrump,
+                isLoaded: bits & 1 != 0, isOwnerSide: bits & 2 != 0,
+                savesBeforeUndo: bits & 4 != 0))
           }
         }
       }
+      return all
     }
   }
 
-  private func run(
-    _ link: Link, _ time: Time, _ mine: Int?, _ theirs: Int?, _ policy: MergePolicy, isLoaded: Bool,
-    isOwnerSide: Bool, isUndoneAfterSave: Bool
-  ) throws {
-    let comment: Comment =
-      "mine \(mine.debugDescription), theirs \(theirs.debugDescription), \(policy), loaded \(isLoaded), \(isOwnerSide), \(isUndoneAfterSave)"
+  @Test(.evidence("G-03"), .evidence("C-06"), arguments: Link.allCases, Time.allCases)
+  func `leaves both sides of a relationship in agreement`(link: Link, time: Time) throws {
+    for variant in Variant.all { try run(link, time, variant) }
+  }
+
+  private func run(_ link: Link, _ time: Time, _ variant: Variant) throws {
     let fixture = try GraphFixture()
     let saved = try fixture.saved { Objects(new: $0) }
     let context = fixture.context()
     context.tracksUndo = true
-    context.mergePolicy = policy
+    context.mergePolicy = variant.policy
     let objects = Objects(saved, context)
-    if isLoaded { _ = objects.load() }
-    func others() throws {
-      try fixture.saved { Objects(saved, $0).move(link, to: theirs, bySide: false) }
+    if variant.isLoaded { _ = objects.load() }
+    func saveTheirs() throws {
+      try fixture.saved { Objects(saved, $0).move(link, to: variant.theirs, bySide: false) }
     }
-    func check(_ stage: Int) throws {
-      #expect(objects.agree(link), "\(comment) \(stage): \(objects.owner(link).debugDescription) \(objects.lists(link))")
+    func check(_ stage: String) throws {
+      let lists = objects.lists(link)
+      #expect(objects.agree(link), "\(stage), \(variant): \(lists)")
       try context.save()
       let fresh = Objects(saved, fixture.context())
-      #expect(objects.agree(link), "\(comment) \(stage) saved")
-      #expect(fresh.agree(link), "\(comment) \(stage) fresh")
-      #expect(fresh.owner(link) == objects.owner(link), "\(comment) \(stage) differs: \(fresh.owner(link).debugDescription) \(objects.owner(link).debugDescription)")
+      #expect(objects.agree(link) && fresh.agree(link), "\(stage) and save, \(variant)")
+      #expect(fresh.owner(link) == objects.owner(link), "\(stage) and save, \(variant)")
     }
-    objects.move(link, to: mine, bySide: isOwnerSide)
-    if time != .after { try others() }
+    objects.move(link, to: variant.mine, bySide: variant.isOwnerSide)
+    if time != .after { try saveTheirs() }
     if time == .beforeAndMerged { context.refreshAllObjects() }
     try context.save()
     if time == .after {
-      try others()
+      try saveTheirs()
       context.refreshAllObjects()
     }
-    if isUndoneAfterSave { try check(0) }
+    if variant.savesBeforeUndo { try check("save") }
     context.undo()
-    try check(1)
+    try check("undo")
     context.redo()
-    try check(2)
+    try check("redo")
+  }
+
+  /// How the context learns that the other context has deleted the same objects.
+  enum Merge: CaseIterable { case none, refresh, history, automatic }
+
+  @Test(.evidence("G-02"), .evidence("C-06"), arguments: Merge.allCases, [false, true])
+  func `forgets an object whose deletion others have saved and the context has merged`(
+    merge: Merge, isLoaded: Bool
+  ) throws {
+    let fixture = try GraphFixture()
+    let saved = try fixture.saved { Objects(new: $0) }
+    let context = fixture.context()
+    context.tracksUndo = true
+    context.automaticallyMergesChangesFromParent = merge == .automatic
+    let objects = Objects(saved, context)
+    if isLoaded { _ = objects.load() }
+    let before = try fixture.container.currentHistoryToken
+    context.delete(objects.hall)
+    context.delete(objects.car)
+    try fixture.saved { other in
+      let theirs = Objects(saved, other)
+      other.delete(theirs.hall)
+      other.delete(theirs.car)
+    }
+    let token = try fixture.container.currentHistoryToken
+    switch merge {
+    case .none: break
+    case .refresh: context.refreshAllObjects()
+    case .history:
+      for transaction in try fixture.container.fetchHistory(after: before) {
+        try context.mergeChanges(from: transaction)
+      }
+    case .automatic: _ = try context.fetch(FetchRequest<Keeper>())
+    }
+    context.undo()
+    #expect(!context.hasChanges)
+    let isThere = merge == .none
+    #expect(objects.hall.isDeleted != isThere && objects.car.isDeleted != isThere)
+    if !isThere {
+      #expect(!objects.clubs[0].halls.contains { $0 === objects.hall })
+      #expect(!objects.people[0].cars.contains(objects.car))
+    }
+    try context.save()
+    #expect(try fixture.container.currentHistoryToken == token)
+    context.refreshAllObjects()
+    #expect(objects.clubs[0].halls.count == 2 && objects.people[0].cars.isEmpty)
+    context.redo()
+    try context.save()
+    #expect(try fixture.container.currentHistoryToken == token)
   }
 }
