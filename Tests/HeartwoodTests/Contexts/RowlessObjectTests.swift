@@ -60,6 +60,49 @@ struct RowlessObjectTests {
     }
   }
 
+  @Test(.evidence("G-01"), .evidence("G-02"), arguments: [false, true])
+  func `a deletion can be undone and redone`(isInChild: Bool) throws {
+    let fixture = try GraphFixture()
+    let id = try fixture.person("Ada")
+    try fixture.change(id) { $0.managedObjectContext?.delete($0) }
+    let root = fixture.context()
+    let context = isInChild ? fixture.child(of: root) : root
+    context.tracksUndo = true
+    let ada: Person = context.object(with: id)
+    context.delete(ada)
+    #expect(ada.isDeleted && context.hasChanges && context.canUndo)
+    context.undo()
+    #expect(ada.isFault && !ada.isDeleted && !context.hasChanges && context.canRedo)
+    context.redo()
+    #expect(ada.isDeleted && context.deletedObjects == [ada] && context.canUndo)
+    try context.save()
+    #expect(!context.hasChanges)
+  }
+
+  @Test(.evidence("C-06"), arguments: [false, true])
+  func `an edited list keeps only the members that were added to it`(isLoaded: Bool) throws {
+    let fixture = try GraphFixture()
+    let saved = try fixture.saved { context in
+      let club = Club(context: context)
+      club.halls = (0..<3).map { _ in Hall(context: context) }
+      return (club: club, halls: club.halls)
+    }
+    let context = fixture.context()
+    let club: Club = context.object(with: saved.club.objectID)
+    if isLoaded { #expect(club.halls.count == 3) }
+    let new = Hall(context: context)
+    club.$halls.append(new)
+    club.$halls.remove(context.object(with: saved.halls[0].objectID))
+    try fixture.saved { other in
+      let club: Club = other.object(with: saved.club.objectID)
+      club.halls = []
+      other.delete(club)
+    }
+    context.refreshAllObjects()
+    #expect(club.halls == [new] && new.club === club)
+    context.rollback()
+  }
+
   @Test(.evidence("S-07"), .evidence("QG-22"), arguments: [false, true], [false, true])
   func `reverting a deletion in an earlier generation restores the fault`(
     isInChild: Bool, isRolledBack: Bool

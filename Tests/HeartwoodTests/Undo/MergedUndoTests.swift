@@ -190,4 +190,27 @@ struct MergedUndoTests {
     try context.save()
     #expect(try fixture.container.currentHistoryToken == token)
   }
+
+  @Test(.evidence("G-01"), arguments: Link.allCases)
+  func `restores an unsaved addition of an object that others have deleted`(link: Link) throws {
+    let fixture = try GraphFixture()
+    let saved = try fixture.saved { Objects(new: $0) }
+    let context = fixture.context()
+    context.tracksUndo = true
+    let objects = Objects(saved, context)
+    objects.move(link, to: 1, bySide: false)
+    context.endUndoGroup()
+    objects.move(link, to: nil, bySide: true)
+    try fixture.saved { other in
+      let theirs = Objects(saved, other)
+      other.delete(theirs.hall)
+      other.delete(theirs.car)
+    }
+    context.undo()
+    #expect(objects.lists(link) == [1] && objects.owner(link) == 1)
+    context.undo()
+    #expect(!context.hasChanges)
+    context.redo()
+    #expect(objects.lists(link) == [1] && objects.owner(link) == 1)
+  }
 }
