@@ -113,17 +113,27 @@ extension ManagedObjectContext {
 
   /// Returns whether an object that is about to be added or removed currently belongs to the
   /// relationship.
-  ///
-  /// If this context has an unsaved addition or removal of the member that another context has also
-  /// saved, the method loads the members first, so that the next change is recorded as a new edit
-  /// instead of cancelling the earlier one.
   private func isMemberBeforeChange(
     _ member: ManagedObject, of object: ManagedObject, _ property: PropertyDescription
   ) -> Bool {
-    if (try? storedMembers(of: object, property)?.isSharedChange(member)) == true {
-      _ = loadedMembers(of: object, property)
-    }
+    loadMembersIfShared(member, object, property)
     return isMember(member, of: object, property)
+  }
+
+  /// Loads the members of a relationship if this context has an unsaved addition or removal of
+  /// `member` that another context has also saved.
+  ///
+  /// Loading discards the addition or removal, so that the next change is recorded as a new edit
+  /// instead of cancelling the earlier one.
+  func loadMembersIfShared(
+    _ member: ManagedObject, _ object: ManagedObject, _ property: PropertyDescription
+  ) {
+    guard !object.isInserted, !object.hasMembers(property),
+      let edit = object.changes?.members[property.slot],
+      edit.added.contains(member) || edit.removed.contains(member)
+    else { return }
+    let isShared = try? storedMembers(of: object, property)?.isSharedChange(member)
+    if isShared != false { _ = loadedMembers(of: object, property) }
   }
 
   func insertMember(

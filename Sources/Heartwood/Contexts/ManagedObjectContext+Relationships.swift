@@ -304,6 +304,7 @@ extension ManagedObjectContext {
     _ member: ManagedObject, to object: ManagedObject, _ property: PropertyDescription,
     at position: Int? = nil, isListed: Bool = false
   ) {
+    loadMembersIfShared(member, object, property)
     if property.isOrdered, !object.hasMembers(property),
       object.changes?.members[property.slot]?.removed.contains(member) == true
     {
@@ -324,6 +325,7 @@ extension ManagedObjectContext {
   func drop(
     _ member: ManagedObject, from object: ManagedObject, _ property: PropertyDescription
   ) {
+    loadMembersIfShared(member, object, property)
     // Load an ordered list, so that undo can return the member to its position even after a save.
     if property.isOrdered, undoLog != nil, !object.hasMembers(property) {
       _ = loadedMembers(of: object, property)

@@ -20,6 +20,17 @@ struct SharedAdditionTests {
       }
     }
 
+    func disconnect(_ objects: Objects) {
+      switch self {
+      case .clubs: objects.person.clubs = []
+      case .members: objects.club.members = []
+      case .owner: objects.car.owner = nil
+      case .cars: objects.person.cars = []
+      case .club: objects.hall.club = nil
+      case .halls: objects.club.halls = []
+      }
+    }
+
     /// Returns whether the first and the second side show the connection.
     func sides(_ objects: Objects) -> [Bool] {
       switch self {
@@ -94,6 +105,30 @@ struct SharedAdditionTests {
       context.refreshAllObjects()
       #expect(link.sides(objects) == [true, true])
       #expect(link.sides(try Objects(fixture.context())) == [true, true])
+    }
+  }
+
+  @Test(
+    .evidence("G-02"), .evidence("C-06"), arguments: Link.allCases, Link.allCases)
+  func `leaves no edit if the context has also removed the member`(
+    link: Link, removal: Link
+  ) throws {
+    for hasTwoGroups in [false, true] {
+      let fixture = try GraphFixture()
+      _ = try fixture.saved { Objects(new: $0) }
+      let context = fixture.context()
+      context.tracksUndo = true
+      let objects = try Objects(context)
+      link.connect(objects)
+      if hasTwoGroups { context.endUndoGroup() }
+      try fixture.saved { link.connect(try Objects($0)) }
+      removal.disconnect(objects)
+      if hasTwoGroups { context.undo() }
+      context.undo()
+      #expect(!context.hasChanges, "\(hasTwoGroups)")
+      try context.save()
+      context.refreshAllObjects()
+      #expect(link.sides(objects) == [true, true])
     }
   }
 
