@@ -58,8 +58,11 @@ extension ManagedObjectContext {
         undoLog?.wait(for: target, step)
       }
       revertTarget(of: object, property, target, isFirst)
-    case .joined(_, let property, let member): revertAddition(of: member, to: object, property)
+    case .joined(_, let property, let member):
+      if skips(member, object, property, ifPresent: false) { return }
+      revertAddition(of: member, to: object, property)
     case .left(_, let property, let member, let position):
+      if skips(member, object, property, ifPresent: true) { return }
       guard member.source === self else { undoLog?.wait(for: member, step); return }
       guard leads(member, to: object, property) else {
         undoLog?.postpone(step)

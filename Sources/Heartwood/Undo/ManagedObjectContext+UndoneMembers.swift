@@ -17,6 +17,30 @@ extension ManagedObjectContext {
     }
   }
 
+  /// Returns whether to skip a step that added or removed a member of a many-to-many relationship,
+  /// because another context has made the change that would revert the step.
+  ///
+  /// The remaining steps for this member are then skipped too, because the other context's change
+  /// must not be reverted.
+  ///
+  /// - Parameter isPresent: Whether the member belongs to the relationship after the step has been
+  ///   reverted.
+  func skips(
+    _ member: ManagedObject, _ object: ManagedObject, _ property: PropertyDescription,
+    ifPresent isPresent: Bool
+  ) -> Bool {
+    guard let undoLog, member.source === self,
+      object.entityDescription?.inverses[property.slot]?.property.isReference == false
+    else { return false }
+    if undoLog.skips(member, of: object, property) { return true }
+    let edit = object.changes?.members[property.slot]
+    guard !object.isInserted, edit?.added.contains(member) != true,
+      edit?.removed.contains(member) != true, isMember(member, object, property) == isPresent
+    else { return false }
+    undoLog.skip(member, of: object, property)
+    return true
+  }
+
   /// Returns whether a member was added in this context and the addition has not been saved.
   private func isAddition(
     _ member: ManagedObject, _ object: ManagedObject, _ property: PropertyDescription
@@ -106,19 +130,22 @@ extension ManagedObjectContext {
     object.notifyIfObserved(property)
   }
 
-  /// Adds an object to the members of its target, if its reference is edited and the members do not
-  /// contain it.
+  /// Adds an object to the members of its target, if the members do not contain it although its
+  /// reference is edited, or because an edit removes it.
   ///
   /// Usually a step of the same group has added it. However, a merge discards that step if another
   /// context has moved the object too.
   func joinTarget(of object: ManagedObject, _ property: PropertyDescription) {
     guard object.source === self, !object.isDeleted,
-      object.isInserted || object.changes?.originals[property.slot] != nil,
       let inverse = object.entityDescription?.inverses[property.slot]?.property,
       !inverse.isReference, let target = toOneTarget(of: object, property),
       !target.isDeleted, isRevertible(target), !isAddition(object, target, inverse)
     else { return }
-    addAgain(object, target, inverse, nil)
+    if object.isInserted || object.changes?.originals[property.slot] != nil {
+      addAgain(object, target, inverse, nil)
+    } else if target.changes?.members[inverse.slot]?.removed.contains(object) == true {
+      joinAsStored(object, target, inverse)
+    }
   }
 
   /// Removes an object from the context after its deletion was reverted, if it has no edits and a

@@ -44,14 +44,19 @@ final class UndoLog {
     let predecessor: ManagedObject?
   }
 
-  /// A key that identifies a property of an object.
+  /// A key that identifies a property of an object or, if there is a member, the membership of that
+  /// object in the relationship.
   private struct PropertyKey: Hashable {
     private let object: ObjectIdentifier
     private let slot: Int
+    private let member: ObjectIdentifier?
 
-    init(_ object: ManagedObject, _ property: PropertyDescription) {
+    init(
+      _ object: ManagedObject, _ property: PropertyDescription, _ member: ManagedObject? = nil
+    ) {
       self.object = ObjectIdentifier(object)
       slot = property.slot
+      self.member = member.map { ObjectIdentifier($0) }
     }
   }
 
@@ -94,6 +99,8 @@ final class UndoLog {
   private var postponed: [Step] = []
   /// The objects whose deletion is reverted by the current undo or redo.
   private var restored: Set<ManagedObject> = []
+  /// The memberships whose remaining steps the current undo or redo must skip.
+  private var skipped: Set<PropertyKey> = []
   /// The saved objects deleted by the current undo or redo.
   private var deletedAgain: [ManagedObject] = []
 
@@ -153,6 +160,19 @@ final class UndoLog {
       }
     }
     compact(left)
+  }
+
+  /// Discards the record of an added or removed member, as ``forget(_:of:_:)`` does, and skips the
+  /// remaining steps for this member in the current undo or redo.
+  func skip(_ member: ManagedObject, of object: ManagedObject, _ property: PropertyDescription) {
+    skipped.insert(PropertyKey(object, property, member))
+    forget(member, of: object, property)
+  }
+
+  func skips(
+    _ member: ManagedObject, of object: ManagedObject, _ property: PropertyDescription
+  ) -> Bool {
+    !skipped.isEmpty && skipped.contains(PropertyKey(object, property, member))
   }
 
   /// Discards the steps that record the base of an object's changes, after the object has been
@@ -305,7 +325,7 @@ final class UndoLog {
     if direction == .undoing {
       for (object, steps) in waiting { for step in steps { add(step, toDeletionOf: object) } }
     }
-    (waiting, restored) = ([:], [])
+    (waiting, restored, skipped) = ([:], [], [])
     direction = .doing
   }
 }

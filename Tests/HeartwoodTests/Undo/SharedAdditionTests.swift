@@ -113,19 +113,27 @@ struct SharedAdditionTests {
   func `leaves no edit if the context has also removed the member`(
     link: Link, removal: Link
   ) throws {
-    for hasTwoGroups in [false, true] {
+    for variant in 0..<12 {
+      let hasTwoGroups = variant.isMultiple(of: 2)
       let fixture = try GraphFixture()
       _ = try fixture.saved { Objects(new: $0) }
       let context = fixture.context()
       context.tracksUndo = true
       let objects = try Objects(context)
+      // Load all lists.
+      if variant / 2 % 2 == 0 { #expect(Link.allCases.allSatisfy { $0.sides(objects) != [] }) }
       link.connect(objects)
       if hasTwoGroups { context.endUndoGroup() }
       try fixture.saved { link.connect(try Objects($0)) }
       removal.disconnect(objects)
+      switch variant / 4 {
+      case 0: break
+      case 1: _ = try Objects(context)
+      default: context.refreshAllObjects()
+      }
       if hasTwoGroups { context.undo() }
       context.undo()
-      #expect(!context.hasChanges, "\(hasTwoGroups)")
+      #expect(!context.hasChanges, "variant \(variant)")
       try context.save()
       context.refreshAllObjects()
       #expect(link.sides(objects) == [true, true])
