@@ -110,23 +110,29 @@ struct SharedAdditionTests {
 
   @Test(
     .evidence("G-02"), .evidence("C-06"), arguments: Link.allCases, Link.allCases)
-  func `leaves no edit if the context has also removed the member`(
-    link: Link, removal: Link
+  func `leaves no edit if the context has also made the opposite change`(
+    first: Link, second: Link
   ) throws {
-    for variant in 0..<12 {
-      let hasTwoGroups = variant.isMultiple(of: 2)
+    for variant in 0..<24 {
+      let (hasTwoGroups, isRemoval) = (variant & 1 != 0, variant & 2 != 0)
+      func change(_ link: Link, _ objects: Objects, isOpposite: Bool = false) {
+        if isRemoval != isOpposite { link.disconnect(objects) } else { link.connect(objects) }
+      }
       let fixture = try GraphFixture()
-      _ = try fixture.saved { Objects(new: $0) }
+      _ = try fixture.saved { context in
+        let objects = Objects(new: context)
+        if isRemoval { first.connect(objects) }
+      }
       let context = fixture.context()
       context.tracksUndo = true
       let objects = try Objects(context)
       // Load all lists.
-      if variant / 2 % 2 == 0 { #expect(Link.allCases.allSatisfy { $0.sides(objects) != [] }) }
-      link.connect(objects)
+      if variant & 4 != 0 { #expect(Link.allCases.allSatisfy { $0.sides(objects) != [] }) }
+      change(first, objects)
       if hasTwoGroups { context.endUndoGroup() }
-      try fixture.saved { link.connect(try Objects($0)) }
-      removal.disconnect(objects)
-      switch variant / 4 {
+      try fixture.saved { change(first, try Objects($0)) }
+      change(second, objects, isOpposite: true)
+      switch variant / 8 {
       case 0: break
       case 1: _ = try Objects(context)
       default: context.refreshAllObjects()
@@ -136,7 +142,7 @@ struct SharedAdditionTests {
       #expect(!context.hasChanges, "variant \(variant)")
       try context.save()
       context.refreshAllObjects()
-      #expect(link.sides(objects) == [true, true])
+      #expect(first.sides(objects) == (isRemoval ? [false, false] : [true, true]))
     }
   }
 
