@@ -17,11 +17,12 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Returns whether to skip a step that added or removed a member of a many-to-many relationship,
-  /// because another context has made the change that would revert the step.
+  /// Returns whether to skip a step that added or removed a member, because another context has made
+  /// the change that would revert the step.
   ///
   /// The remaining steps for this member are then skipped too, because the other context's change
-  /// must not be reverted.
+  /// must not be reverted. If the inverse relationship is a reference, the reference determines
+  /// which steps are reverted, unless the member has no row.
   ///
   /// - Parameter isPresent: Whether the member belongs to the relationship after the step has been
   ///   reverted.
@@ -29,14 +30,17 @@ extension ManagedObjectContext {
     _ member: ManagedObject, _ object: ManagedObject, _ property: PropertyDescription,
     ifPresent isPresent: Bool
   ) -> Bool {
-    guard let undoLog, member.source === self,
-      object.entityDescription?.inverses[property.slot]?.property.isReference == false
-    else { return false }
+    guard let undoLog, member.source === self, !object.isInserted else { return false }
     if undoLog.skips(member, of: object, property) { return true }
     let edit = object.changes?.members[property.slot]
-    guard !object.isInserted, edit?.added.contains(member) != true,
-      edit?.removed.contains(member) != true, isMember(member, object, property) == isPresent
+    guard edit?.added.contains(member) != true, edit?.removed.contains(member) != true,
+      isMember(member, object, property) == isPresent
     else { return false }
+    if object.entityDescription?.inverses[property.slot]?.property.isReference != false {
+      guard !isPresent, parent == nil, !member.isInserted, !rowExists(of: member) else {
+        return false
+      }
+    }
     undoLog.skip(member, of: object, property)
     return true
   }
