@@ -43,22 +43,35 @@ extension ManagedObjectContext {
   }
 
   /// Returns the numbers of the objects related to a deleted object.
-  ///
-  /// The method reads the relationships from the store or, in a child context, from the parent.
   private func storedRelations(
     of object: ManagedObject, _ view: StoreView?
   ) throws -> [ObjectNumber] {
     if let known = storedRelations.related[object.number] { return known }
-    var numbers: [ObjectNumber] = []
-    if parent?.object(object.number)?.isDeleted != true {
-      for property in object.entityDescription?.relationships ?? []
-      where hidesDeletedObjects(inverseOf: property) {
-        numbers +=
-          property.isReference
-          ? try storedTarget(of: object, property, view) : try storedMembers(of: object, property)
-      }
-    }
+    let numbers = try readRelations(of: object, view)
     storedRelations.related[object.number] = numbers
+    return numbers
+  }
+
+  /// Reads the numbers of the objects related to a deleted object from the store and, in a child
+  /// context, from all its ancestors.
+  ///
+  /// An ancestor may have read the relationships before other contexts changed them.
+  private func readRelations(
+    of object: ManagedObject, _ view: StoreView?
+  ) throws -> [ObjectNumber] {
+    let original = parent?.object(object.number)
+    guard original?.isDeleted != true else { return [] }
+    var numbers: [ObjectNumber] = []
+    for property in object.entityDescription?.relationships ?? []
+    where hidesDeletedObjects(inverseOf: property) {
+      numbers +=
+        property.isReference
+        ? try storedTarget(of: object, property, view) : try storedMembers(of: object, property)
+    }
+    if let parent, let original {
+      let view = parent.parent == nil ? try parent.currentView() : nil
+      numbers += try parent.readRelations(of: original, view)
+    }
     return numbers
   }
 

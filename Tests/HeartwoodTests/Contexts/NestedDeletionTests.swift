@@ -1,3 +1,4 @@
+import Foundation
 import Heartwood
 import HeartwoodTestSupport
 import Testing
@@ -59,5 +60,24 @@ struct NestedDeletionTests {
       .none: [1], .removal: [0, 1], .replacement: [0], .replacementAndBack: [1], .others: [],
     ]
     #expect(left.sorted() == expected[edit])
+  }
+
+  @Test(.evidence("P-09"), .evidence("N-01"))
+  func `a predicate ignores a deleted target that another context has assigned`() throws {
+    let fixture = try GraphFixture(Schema(Cabinet.self, Rack.self, Tool.self))
+    let former = try fixture.saved { (Cabinet(context: $0), Rack(context: $0)) }
+    let root = fixture.context()
+    let cabinet = root.object(Cabinet.self, with: former.0.objectID)
+    #expect(cabinet.racks.isEmpty)
+    let child = fixture.child(of: root)
+    child.delete(child.object(Cabinet.self, with: cabinet.objectID))
+    try fixture.saved { other in
+      let rack = other.object(Rack.self, with: former.1.objectID)
+      rack.cabinet = other.object(Cabinet.self, with: cabinet.objectID)
+    }
+    let request = FetchRequest<Rack>(where: #Predicate { $0.cabinet == nil })
+    let racks = try child.fetch(request)
+    #expect(racks.count == 1 && racks.allSatisfy { $0.cabinet == nil })
+    withExtendedLifetime(cabinet) {}
   }
 }

@@ -154,7 +154,8 @@ extension CrewRun {
         }
       }
       workspace.drop(tag)
-      if workspace.handlesObject(met) { continue }
+      // If several new objects have become the same row, only one of them stays in the context.
+      if workspace.handlesObject(met) || object.managedObjectContext == nil { continue }
       workspace.keep(object, as: met)
     }
   }

@@ -30,7 +30,7 @@ package struct KeeperRole {
 
   mutating func run() throws {
     while own.goesOn {
-      let store = try Store(at: own.store, options: own.options)
+      let store = try own.openStore()
       ledger.record(.opened)
       try checkKept(store)
       while own.goesOn, !generator.isTrue(in256: 6) {

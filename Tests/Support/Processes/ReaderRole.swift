@@ -57,7 +57,7 @@ struct ReaderRole {
   /// This reader may start before the first writer, which creates the store.
   private func openStore() throws -> Store? {
     do {
-      return try Store(at: own.store, options: own.options)
+      return try own.openStore()
     } catch let error as StorageError where own.isReadOnly && error.kind == .notAStore {
       usleep(1000)
       return nil

@@ -68,6 +68,21 @@ package struct WorkerAssignment: Codable, Sendable {
     return options
   }
 
+  /// Opens the store, and waits up to a minute while another process is opening it.
+  ///
+  /// A process that is suspended, or that gets little processor time, may take longer to open the
+  /// store than `busyMilliseconds`.
+  package func openStore() throws -> Store {
+    let end = ContinuousClock.now + .seconds(60)
+    while true {
+      do {
+        return try Store(at: store, options: options)
+      } catch let error as StorageError where error.kind == .busy && ContinuousClock.now < end {
+        usleep(1000)
+      }
+    }
+  }
+
   package var goesOn: Bool { access(directory + "/stop", F_OK) != 0 }
 
   package static func runFromCommandLine() {

@@ -21,7 +21,7 @@ struct WriterRole {
 
   mutating func run() throws {
     while own.goesOn {
-      let store = try Store(at: own.store, options: own.options)
+      let store = try own.openStore()
       ledger.record(.opened)
       while own.goesOn, !generator.isTrue(in256: 2) { try step(store) }
       let activity = store.statistics.activity
