@@ -17,8 +17,8 @@ extension ManagedObjectContext {
     }
   }
 
-  /// Returns whether to skip a step that added or removed a member, because another context has made
-  /// the change that would revert the step.
+  /// Returns whether to skip a step that added or removed a member, because another context has
+  /// made the change that would revert the step.
   ///
   /// The remaining steps for this member are then skipped too, because the other context's change
   /// must not be reverted. If the inverse relationship is a reference, the reference determines
