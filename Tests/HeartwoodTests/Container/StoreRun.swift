@@ -113,7 +113,8 @@ struct StoreRun {
         committed[store]?[thing.name] = nil
         context.delete(thing)
       } else {
-        committed[store]?[thing.name] = value
+        // Setting an equal value is not an edit, so nothing is committed.
+        if thing.value != value { committed[store]?[thing.name] = value }
         thing.value = value
       }
     }
