@@ -11,7 +11,9 @@ struct MergedUndoTests {
   /// When the other context saves its change, relative to the save of the change to be undone.
   enum Time: CaseIterable { case before, beforeAndMerged, after }
 
-  /// A member and three owners of one context. The first owner has the member at the beginning.
+  /// A member and three owners of one context.
+  ///
+  /// The first owner has the member at the beginning.
   struct Objects {
     let hall: Hall
     let car: Car
