@@ -76,7 +76,7 @@ struct MergedUndoTests {
     func agree(_ link: Link) -> Bool { lists(link) == [owner(link)].compactMap { $0 } }
   }
 
-  /// What the other context changes, and how.
+  /// The changes of both contexts, and how the first one makes its change.
   struct Variant {
     let mine: Int?
     let theirs: Int?
