@@ -279,8 +279,7 @@ struct CrewSave {
     try requireUnique()
     for tag in view.work.inserted {
       guard let row = mine[tag] else { continue }
-      let met = try existingRow(tag, row)
-      if let met {
+      if let met = try existingRow(tag, row) {
         became[tag] = met
         adopt(tag, row, into: met)
         try requireUnique()
@@ -372,10 +371,9 @@ struct CrewSave {
           try refer(rowTag(tag), link, to: target.map { rowTag($0) })
         } else if link.isManyToMany {
           for member in row[link] where isNew || view.isNew(member) {
-            guard standsNow(tag) || standsNow(member), result[rowTag(member)] != nil else {
-              continue
+            if standsNow(tag) || standsNow(member), result[rowTag(member)] != nil {
+              result.join(rowTag(tag), link, rowTag(member))
             }
-            result.join(rowTag(tag), link, rowTag(member))
           }
         }
       }
@@ -391,6 +389,8 @@ struct CrewSave {
       return
     }
     guard isNew || view.isNew(target) else { return }
+    // If both objects of a pair become the same row, the row may refer to itself or to nothing.
+    if tag != target, rowTag(tag) == rowTag(target) { isOpen = true }
     let both =
       (isNew ? counts(tag, link) : stands(tag, isTheirsChanged(tag, link)))
       && (view.isNew(target)
