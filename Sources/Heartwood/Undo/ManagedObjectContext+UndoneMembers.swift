@@ -22,7 +22,8 @@ extension ManagedObjectContext {
   ///
   /// The remaining steps for this member are then skipped too, because the other context's change
   /// must not be reverted. If the inverse relationship is a reference, the reference determines
-  /// which steps are reverted, unless the member has no row.
+  /// which steps are reverted, unless the member has no row. Steps of a saved group are never
+  /// skipped.
   ///
   /// - Parameter isPresent: Whether the member belongs to the relationship after the step has been
   ///   reverted.
@@ -30,7 +31,8 @@ extension ManagedObjectContext {
     _ member: ManagedObject, _ object: ManagedObject, _ property: PropertyDescription,
     ifPresent isPresent: Bool
   ) -> Bool {
-    guard let undoLog, member.source === self, !object.isInserted else { return false }
+    guard let undoLog, !undoLog.revertsSavedGroup, member.source === self, !object.isInserted
+    else { return false }
     if undoLog.skips(member, of: object, property) { return true }
     let edit = object.changes?.members[property.slot]
     guard edit?.added.contains(member) != true, edit?.removed.contains(member) != true,

@@ -215,4 +215,30 @@ struct MergedUndoTests {
     context.redo()
     #expect(objects.lists(link) == [1] && objects.owner(link) == 1)
   }
+
+  @Test(.evidence("G-03"))
+  func `restores a member that was removed in an earlier saved group`() throws {
+    let fixture = try GraphFixture()
+    let saved = try fixture.saved { context in
+      let objects = Objects(new: context)
+      objects.clubs[0].members = [objects.people[0]]
+      return objects
+    }
+    let context = fixture.context()
+    context.tracksUndo = true
+    let objects = Objects(saved, context)
+    let (club, person) = (objects.clubs[0], objects.people[0])
+    club.members = []
+    try context.save()
+    club.members = [person]
+    try context.save()
+    try fixture.saved { Objects(saved, $0).clubs[0].members = [] }
+    context.refreshAllObjects()
+    context.undo()
+    #expect(club.members.isEmpty && person.clubs.isEmpty)
+    context.undo()
+    #expect(club.members == [person] && person.clubs == [club])
+    try context.save()
+    #expect(Objects(saved, fixture.context()).clubs[0].members.count == 1)
+  }
 }
