@@ -264,7 +264,10 @@ extension ManagedObjectContext {
     let removed = object.changes?.members[property.slot]?.removed ?? MemberSet()
     let isEmpty = loadedMembers(of: object, property).isEmpty
     var again: [ManagedObject] = []
-    for member in members {
+    for member in members
+    where isEmpty || removed.contains(member)
+      || !skips(member, object, property, ifPresent: true)
+    {
       if member.source === self {
         if !isEmpty {
           addAgain(member, object, property, nil)

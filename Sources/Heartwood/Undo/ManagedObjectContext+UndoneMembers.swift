@@ -8,13 +8,24 @@ extension ManagedObjectContext {
   ) {
     let wasAddition = isAddition(member, object, property)
     guard isMember(member, object, property) else { return }
-    // If loading shows that another context has also added the member, hide the member instead of
-    // recording a removal as an edit.
-    if wasAddition, !isAddition(member, object, property) {
+    // If the members, loaded now or earlier, show that another context has also added the member,
+    // hide the member instead of recording a removal as an edit.
+    let isShared = wasAddition || isMovedHere(member, object, property)
+    if isShared, !isAddition(member, object, property) {
       hide(member, object, property)
     } else {
       drop(member, from: object, property)
     }
+  }
+
+  /// Returns whether a member's own reference to `object` is an unsaved change.
+  private func isMovedHere(
+    _ member: ManagedObject, _ object: ManagedObject, _ property: PropertyDescription
+  ) -> Bool {
+    guard let own = object.entityDescription?.inverses[property.slot]?.property, own.isReference,
+      let original = member.changes?.originals[own.slot]
+    else { return false }
+    return original.reference.map(resolved) != object.number
   }
 
   /// Returns whether to skip a step that added or removed a member, because another context has

@@ -146,6 +146,43 @@ struct SharedAdditionTests {
     }
   }
 
+  @Test(
+    .evidence("G-02"), .evidence("C-06"), .evidence("N-01"), arguments: Link.allCases,
+    [false, true])
+  func `leaves no edit if the context has also deleted an object`(
+    link: Link, isChild: Bool
+  ) throws {
+    for variant in 0..<24 {
+      let fixture = try GraphFixture()
+      _ = try fixture.saved { Objects(new: $0) }
+      let root = fixture.context()
+      let context = isChild ? fixture.child(of: root) : root
+      context.tracksUndo = true
+      let objects = try Objects(context)
+      // Load all lists.
+      if variant & 4 != 0 { #expect(Link.allCases.allSatisfy { $0.sides(objects) != [] }) }
+      link.connect(objects)
+      if isChild {
+        link.connect(try Objects(root))
+        try root.save()
+      } else {
+        try fixture.saved { link.connect(try Objects($0)) }
+      }
+      let all: [ManagedObject] = [objects.person, objects.club, objects.car, objects.hall]
+      context.delete(all[variant & 3])
+      switch variant / 8 {
+      case 0: break
+      case 1: _ = try context.fetch(FetchRequest<Person>())
+      default: context.refreshAllObjects()
+      }
+      while context.canUndo { context.undo() }
+      #expect(!context.hasChanges, "variant \(variant)")
+      try context.save()
+      context.refreshAllObjects()
+      #expect(link.sides(objects) == [true, true], "variant \(variant)")
+    }
+  }
+
   @Test(.evidence("G-02"))
   func `keeps another addition to the same list, until that is undone too`() throws {
     let fixture = try GraphFixture()
