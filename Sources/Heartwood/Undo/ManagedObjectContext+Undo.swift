@@ -193,6 +193,7 @@ extension ManagedObjectContext {
   ) {
     guard object.changes?.members[property.slot]?.removed.contains(member) == true else { return }
     recordMemberChange(of: object, property) { $0.add(member) }
+    object.changes?.members[property.slot]?.base?.removeAll { $0 === member }
     discardNoOpMemberEdits(of: object, property)
   }
 

@@ -50,9 +50,7 @@ extension ManagedObjectContext {
       isMember(member, object, property) == isPresent
     else { return false }
     if object.entityDescription?.inverses[property.slot]?.property.isReference != false {
-      guard !isPresent, parent == nil, !member.isInserted, !rowExists(of: member) else {
-        return false
-      }
+      guard !isPresent, !member.isInserted, isMissing(member) else { return false }
     }
     undoLog.skip(member, of: object, property)
     return true

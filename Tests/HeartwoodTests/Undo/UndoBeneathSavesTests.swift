@@ -153,20 +153,51 @@ struct UndoBeneathSavesTests {
     withExtendedLifetime(ownItem) {}
   }
 
-  @Test(.evidence("G-02"), .evidence("C-06"))
-  func `undoing the removal of a member that others have deleted does not add it`() throws {
+  @Test(.evidence("G-02"), .evidence("C-06"), arguments: [false, true])
+  func `undoing the removal of a member that others have deleted does not add it`(
+    isChild: Bool
+  ) throws {
     context.mergePolicy = .mergeByPropertyObjectTrump
-    let (crate, item) = (Crate(context: context), CrateItem(context: context))
+    let (crate, item) = (Crate(context: others), CrateItem(context: others))
     crate.items = [item]
-    try context.save()
-    crate.items.removeAll { $0 === item }
-    crate.items.insert(item, at: 0)
-    others.delete(try #require(try others.existingObject(CrateItem.self, with: item.objectID)))
     try others.save()
-    _ = try context.fetch(FetchRequest<Crate>())
-    _ = try context.fetch(FetchRequest<CrateItem>())
-    undoAll(context)
-    try context.save()
-    #expect(crate.items == [])
+    let own = isChild ? fixture.child(of: context) : context
+    own.tracksUndo = true
+    let ownCrate: Crate = own.object(with: crate.objectID)
+    let ownItem: CrateItem = own.object(with: item.objectID)
+    ownCrate.items.removeAll { $0 === ownItem }
+    ownCrate.items.insert(ownItem, at: 0)
+    others.delete(item)
+    try others.save()
+    if isChild { context.refreshAllObjects() }
+    _ = try own.fetch(FetchRequest<Crate>())
+    _ = try own.fetch(FetchRequest<CrateItem>())
+    undoAll(own)
+    try own.save()
+    #expect(ownCrate.items == [])
+  }
+
+  @Test(.evidence("G-02"), .evidence("C-06"), arguments: [false, true])
+  func `undoing the move of a member that others have removed leaves nothing`(
+    isChild: Bool
+  ) throws {
+    let (crate, item) = (Crate(context: others), CrateItem(context: others))
+    crate.items = [item]
+    try others.save()
+    let own = isChild ? fixture.child(of: context) : context
+    own.tracksUndo = true
+    let ownCrate: Crate = own.object(with: crate.objectID)
+    let ownItem: CrateItem = own.object(with: item.objectID)
+    ownCrate.items.removeAll()
+    ownCrate.items.append(ownItem)
+    item.crate = nil
+    try others.save()
+    context.refreshAllObjects()
+    // Read only the item again.
+    _ = try own.fetch(FetchRequest<CrateItem>())
+    undoAll(own)
+    try own.save()
+    own.refreshAllObjects()
+    #expect(ownCrate.items.isEmpty && ownItem.crate == nil)
   }
 }
