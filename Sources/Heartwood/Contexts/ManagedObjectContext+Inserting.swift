@@ -57,6 +57,8 @@ extension ManagedObjectContext {
 
   /// Inserts an object again, as a new object, after its row was found to be missing.
   private func insertAsNew(_ object: ManagedObject) {
+    // Undoing the insertion must not restore an object that other contexts have deleted.
+    undoLog?.forgetDeletion(of: object)
     // Keep the member changes, because the members' side of each relationship already refers to the
     // object.
     let members = object.changes?.members ?? [:]

@@ -105,9 +105,10 @@ extension ManagedObjectContext {
   /// removal is discarded.
   private func revertPostponed(_ step: UndoLog.Step) {
     guard case .left(let object, let property, let member, let position) = step,
-      object.source === self, !object.isFault
+      object.source === self, !object.isFault,
+      let inverse = object.entityDescription?.inverses[property.slot]?.property
     else { return }
-    if leads(member, to: object, property) {
+    if toOneTarget(of: member, inverse) === object {
       addAgain(member, object, property, position)
     } else {
       forgetLeaving(member, object, property)
@@ -184,7 +185,10 @@ extension ManagedObjectContext {
       let inverse = object.entityDescription?.inverses[property.slot]?.property,
       inverse.isReference, !member.isInserted, member.changes?.originals[inverse.slot] == nil
     else { return true }
+    // If a later step sets the reference, do not postpone the addition, because the recorded
+    // positions apply only if all members are added in order.
     return toOneTarget(of: member, inverse) === object
+      || undoLog?.sets(inverse, of: member, to: object) == true
   }
 
   /// Discards the removal of a member that another context has since moved.

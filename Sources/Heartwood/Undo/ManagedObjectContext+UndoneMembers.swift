@@ -7,7 +7,13 @@ extension ManagedObjectContext {
     of member: ManagedObject, to object: ManagedObject, _ property: PropertyDescription
   ) {
     let wasAddition = isAddition(member, object, property)
-    guard isMember(member, object, property) else { return }
+    guard isMember(member, object, property) else {
+      // A member that was deleted is hidden, but its addition is still an edit.
+      guard isAddition(member, object, property) else { return }
+      recordMemberChange(of: object, property) { $0.remove(member) }
+      recordRemoval(of: member, object, property, at: nil)
+      return discardNoOpMemberEdits(of: object, property)
+    }
     // If the members, loaded now or earlier, show that another context has also added the member,
     // hide the member instead of recording a removal as an edit.
     let isShared = wasAddition || isMovedHere(member, object, property)
@@ -92,20 +98,25 @@ extension ManagedObjectContext {
   }
 
   /// Removes a member from an object's side of a relationship, if the member is present.
+  ///
+  /// A reference that another context has saved is kept if the member's own side has no edit.
   func leave(
     _ member: ManagedObject, _ object: ManagedObject, _ property: PropertyDescription
   ) {
     guard object.source === self, isRevertible(object) else { return }
+    let own = object.entityDescription?.inverses[property.slot]?.property
+    let isEdited =
+      member.isInserted || own.map { member.changes?.originals[$0.slot] != nil } ?? false
     if !property.isReference {
-      let own = object.entityDescription?.inverses[property.slot]?.property
-      let isEdited = own.map { member.changes?.originals[$0.slot] != nil } ?? false
       guard isMember(member, object, property) else { return }
-      if isEdited || member.isInserted || isAddition(member, object, property) {
+      if isEdited || isAddition(member, object, property) {
         drop(member, from: object, property)
       } else {
         hide(member, object, property)
       }
-    } else if toOneTarget(of: object, property) === member {
+    } else if isEdited || object.changes?.originals[property.slot] != nil,
+      toOneTarget(of: object, property) === member
+    {
       setToOne(object, property, nil)
       discardNoOpEdit(of: object, property)
     }

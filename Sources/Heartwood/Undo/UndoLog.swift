@@ -99,6 +99,9 @@ final class UndoLog {
   private var postponed: [Step] = []
   /// The objects whose deletion is reverted by the current undo or redo.
   private var restored: Set<ManagedObject> = []
+  /// The targets that the current undo or redo finally assigns to references, unless the target
+  /// comes from the row.
+  private var targets: [PropertyKey: ManagedObject] = [:]
   /// The memberships whose remaining steps the current undo or redo must skip.
   private var skipped: Set<PropertyKey> = []
   /// The saved objects deleted by the current undo or redo.
@@ -173,6 +176,11 @@ final class UndoLog {
     _ member: ManagedObject, of object: ManagedObject, _ property: PropertyDescription
   ) -> Bool {
     !skipped.isEmpty && skipped.contains(PropertyKey(object, property, member))
+  }
+
+  /// Discards the record of an object's deletion, after the object has become a new one.
+  func forgetDeletion(of object: ManagedObject) {
+    compact { step in if case .deletion(object) = step { nil } else { step } }
   }
 
   /// Discards the steps that record the base of an object's changes, after the object has been
@@ -272,11 +280,23 @@ final class UndoLog {
     open.name = group?.name
     revertsSavedGroup = group?.isSaved == true
     for case .deletion(let object) in group?.steps ?? [] { restored.insert(object) }
+    var seen: Set<PropertyKey> = []
+    for case .target(let object, let property, let target, let isFirst) in group?.steps ?? [] {
+      let key = PropertyKey(object, property)
+      if seen.insert(key).inserted, !isFirst { targets[key] = target }
+    }
     return group?.steps.reversed() ?? []
   }
 
   /// Returns whether the current undo or redo reverts the deletion of an object.
   func restores(_ object: ManagedObject) -> Bool { restored.contains(object) }
+
+  /// Returns whether the current undo or redo finally sets an object's reference to `target`.
+  func sets(
+    _ property: PropertyDescription, of object: ManagedObject, to target: ManagedObject
+  ) -> Bool {
+    !targets.isEmpty && targets[PropertyKey(object, property)] === target
+  }
 
   /// Records that an insertion cannot be reverted, because another context has deleted the object.
   ///
@@ -325,7 +345,7 @@ final class UndoLog {
     if direction == .undoing {
       for (object, steps) in waiting { for step in steps { add(step, toDeletionOf: object) } }
     }
-    (waiting, restored, skipped) = ([:], [], [])
+    (waiting, restored, targets, skipped) = ([:], [], [:], [])
     direction = .doing
   }
 }
