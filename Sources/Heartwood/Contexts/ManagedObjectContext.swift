@@ -105,7 +105,8 @@ public final class ManagedObjectContext {
   /// a background context, an event ends when a `perform` block ends. In other contexts, the
   /// property has no effect.
   public var groupsUndoByEvent = false
-  /// A Boolean value that indicates whether each save discards the changes recorded for undo.
+  /// A Boolean value that indicates whether each save of changes discards the changes
+  /// recorded for undo.
   ///
   /// If the property is `true`, ``undo()`` reverts only changes made since the last save. The
   /// default is `false`.

@@ -32,7 +32,11 @@ extension ManagedObjectContext {
       if object.source !== self { undoLog?.ignoreEarlierDeletion(of: object) }
       guard object.source === self, !object.isDeleted else { return }
       if object.isInserted { return withdraw(object) }
-      undoLog?.deletesAgain(object)
+      // Before a save, undo reaches this point only if `insert` has reverted a deletion. The delete
+      // rules were applied by that deletion, so do not apply them again.
+      if undoLog?.isUndoing == false || undoLog?.revertsSavedGroup == true {
+        undoLog?.deletesAgain(object)
+      }
       return markDeleted(object)
     case .deletion:
       if undoLog?.ignoresDeletion(of: object) == true { return }

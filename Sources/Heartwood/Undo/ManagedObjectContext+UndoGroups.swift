@@ -3,7 +3,7 @@ extension ManagedObjectContext {
   ///
   /// The default is `false`. The recorded changes are discarded by ``rollback()``, by ``reset()``,
   /// and by any save that merges a new object into an existing row. If ``discardsUndoOnSave`` is
-  /// `true`, every save discards them.
+  /// `true`, every save of changes discards them.
   public var tracksUndo: Bool {
     get { undoLog != nil }
     set {
@@ -58,7 +58,8 @@ extension ManagedObjectContext {
 
   /// Ends the current group of changes, so that the next change starts a new group.
   ///
-  /// ``undo()`` reverts all changes of a group together. A save that succeeds also ends the group.
+  /// ``undo()`` reverts all changes of a group together. A save that succeeds also ends the group,
+  /// unless there were no changes to save.
   public func endUndoGroup() { performAndWait { undoLog?.endGroup() } }
 
   /// Reverts the last group of changes, if there is one.

@@ -154,4 +154,26 @@ struct UndoneOverlapTests {
     context.undo()
     try expectUnchanged()
   }
+
+  @Test(.evidence("G-02"), .evidence("I-01"), arguments: [false, true])
+  func `a member that others have added to a deleted owner is kept`(isCascade: Bool) throws {
+    let (chest, coin) = (try chest("a", context), try coin("1", context))
+    context.delete(chest)
+    context.endUndoGroup()
+    let theirs = try self.coin("1", others)
+    if isCascade {
+      theirs.chest = try self.chest("a", others)
+    } else {
+      theirs.bag = try self.chest("a", others)
+    }
+    try others.save()
+    context.refreshAllObjects()
+    context.insert(chest)
+    context.undo()
+    #expect(chest.isDeleted && !coin.isDeleted)
+    context.undo()
+    try expectUnchanged()
+    context.refreshAllObjects()
+    #expect(isCascade ? chest.coins == [coin] : chest.bagged == [coin])
+  }
 }
