@@ -354,13 +354,13 @@ extension ManagedObjectContext {
     return rowExists(of: object) ? object : nil
   }
 
-  /// Returns whether an object has a row in the generation that the context reads, or `false` if
-  /// the row cannot be read.
-  func rowExists(of object: ManagedObject) -> Bool {
-    guard let storage = model.storage(of: object.number), let view = try? currentView() else {
-      return false
-    }
-    return (try? view.withRecord(object.number, storage) { _ in true }) == true
+  /// Returns whether ``findRow(of:)`` finds a row, or `false` if the row cannot be read.
+  func rowExists(of object: ManagedObject) -> Bool { (try? findRow(of: object)) == true }
+
+  /// Returns whether an object has a row in the generation that the context reads.
+  func findRow(of object: ManagedObject) throws -> Bool {
+    guard let storage = model.storage(of: object.number) else { return false }
+    return try currentView().withRecord(object.number, storage) { _ in } != nil
   }
 
   private func hasSame(

@@ -203,14 +203,7 @@ extension ManagedObjectContext {
   /// Returns `false` if the row cannot be read.
   private func isMissing(_ object: ManagedObject) -> Bool {
     if let parent { return parent.relatableObject(object.number) == nil }
-    guard let storage = model.storage(of: object.number), let view = try? currentView() else {
-      return false
-    }
-    do {
-      return try view.withRecord(object.number, storage) { _ in } == nil
-    } catch {
-      return false
-    }
+    return (try? findRow(of: object)) == false
   }
 
   /// Returns the position of a member in the stored list, or `nil` if the list does not contain it.

@@ -19,6 +19,18 @@ struct UndoBeneathSavesTests {
     try #require(try context.existingObject(Object.self, with: object.objectID))
   }
 
+  /// Saves a crate with an item in the other context, and returns both in this context or a child.
+  private func crate(
+    containing item: CrateItem, isChild: Bool
+  ) throws -> (own: ManagedObjectContext, crate: Crate, item: CrateItem) {
+    let crate = Crate(context: others)
+    crate.items = [item]
+    try others.save()
+    let own = isChild ? fixture.child(of: context) : context
+    own.tracksUndo = true
+    return (own, own.object(with: crate.objectID), own.object(with: item.objectID))
+  }
+
   private func undoAll(_ context: ManagedObjectContext) {
     while context.canUndo { context.undo() }
     #expect(!context.hasChanges)
@@ -158,13 +170,8 @@ struct UndoBeneathSavesTests {
     isChild: Bool
   ) throws {
     context.mergePolicy = .mergeByPropertyObjectTrump
-    let (crate, item) = (Crate(context: others), CrateItem(context: others))
-    crate.items = [item]
-    try others.save()
-    let own = isChild ? fixture.child(of: context) : context
-    own.tracksUndo = true
-    let ownCrate: Crate = own.object(with: crate.objectID)
-    let ownItem: CrateItem = own.object(with: item.objectID)
+    let item = CrateItem(context: others)
+    let (own, ownCrate, ownItem) = try crate(containing: item, isChild: isChild)
     ownCrate.items.removeAll { $0 === ownItem }
     ownCrate.items.insert(ownItem, at: 0)
     others.delete(item)
@@ -181,13 +188,8 @@ struct UndoBeneathSavesTests {
   func `undoing the move of a member that others have removed leaves nothing`(
     isChild: Bool
   ) throws {
-    let (crate, item) = (Crate(context: others), CrateItem(context: others))
-    crate.items = [item]
-    try others.save()
-    let own = isChild ? fixture.child(of: context) : context
-    own.tracksUndo = true
-    let ownCrate: Crate = own.object(with: crate.objectID)
-    let ownItem: CrateItem = own.object(with: item.objectID)
+    let item = CrateItem(context: others)
+    let (own, ownCrate, ownItem) = try crate(containing: item, isChild: isChild)
     ownCrate.items.removeAll()
     ownCrate.items.append(ownItem)
     item.crate = nil
