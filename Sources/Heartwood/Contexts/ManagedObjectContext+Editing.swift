@@ -110,6 +110,7 @@ extension ManagedObjectContext {
     object.state.insert(.deleted)
     deleted.insert(object)
     notifyObservers(of: object, as: \.deleted)
+    hideFromNewerRelationships(object)
   }
 
   /// Reverts the deletion of an object.

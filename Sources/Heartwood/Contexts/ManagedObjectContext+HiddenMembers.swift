@@ -59,8 +59,8 @@ extension ManagedObjectContext {
   private func readRelations(
     of object: ManagedObject, _ view: StoreView?
   ) throws -> [ObjectNumber] {
-    let original = parent?.object(object.number)
-    guard original?.isDeleted != true else { return [] }
+    let original = parent?.relatableObject(object.number)
+    guard parent == nil || original != nil else { return [] }
     var numbers: [ObjectNumber] = []
     for property in object.entityDescription?.relationships ?? []
     where hidesDeletedObjects(inverseOf: property) {
@@ -73,6 +73,51 @@ extension ManagedObjectContext {
       numbers += try parent.readRelations(of: original, view)
     }
     return numbers
+  }
+
+  /// Hides a deleted object from relationships that refer to it although its own values do not.
+  ///
+  /// The delete rules do not clear such a relationship. Another context or the parent has added the
+  /// object to it, and the relationship was loaded later than the object.
+  ///
+  /// - Complexity: One row read. If the row is newer than the object, and in a child context,
+  ///   O(related objects).
+  func hideFromNewerRelationships(_ object: ManagedObject) {
+    guard let numbers = try? newerRelations(of: object) else { return }
+    for number in numbers {
+      guard let other = registeredObject(number), !other.isFault, !other.isDeleted else { continue }
+      for property in other.entityDescription?.relationships ?? []
+      where forgets(object, other, property) {
+        hide(object, in: other, property)
+      }
+    }
+  }
+
+  private func hide(
+    _ object: ManagedObject, in other: ManagedObject, _ property: PropertyDescription
+  ) {
+    if property.isReference {
+      guard case .object(object) = other.target(property) else { return }
+      // Keep the number, so that the object becomes visible again if its deletion is reverted.
+      other.setTarget(.number(object.number.bits), property)
+    } else {
+      guard other.hasMembers(property), other.containsMember(object, property) else { return }
+      _ = other.removeMember(object, property, at: nil)
+    }
+    hidingMembers.insert(other.number)
+    notifyObservers(of: other, as: \.refreshed)
+    other.notifyIfObserved(property)
+  }
+
+  /// Returns the numbers of the related objects that ``readRelations(of:_:)`` finds, or an empty
+  /// array if the object is as new as its row.
+  private func newerRelations(of object: ManagedObject) throws -> [ObjectNumber] {
+    guard parent == nil else { return try readRelations(of: object, nil) }
+    guard let storage = model.storage(of: object.number) else { return [] }
+    let view = try currentView()
+    let version = try view.withRecord(object.number, storage) { $0.version }
+    guard let version, version != object.version else { return [] }
+    return try readRelations(of: object, view)
   }
 
   /// Returns the number of the target that a to-one relationship has in the store or in the parent.

@@ -178,9 +178,9 @@ extension ManagedObjectContext {
     updated.removeAll()
     deleted.removeAll()
     watched.removeAll()
-    // Reload the changed objects, because they may refer to objects that the parent has deleted.
+    // Reload the objects that may refer to objects that the parent has deleted.
     if refusesTarget || !parent.deleted.isEmpty {
-      for object in changed {
+      for object in changed + hidingMembers.compactMap(registeredObject) {
         guard let original = parent.relatableObject(object.number) else { continue }
         fillAgainIfStale(object, from: original)
       }

@@ -90,7 +90,7 @@ public final class ManagedObjectContext {
   @exclusivity(unchecked) var pendingValues: [PendingValues] = []
   /// The unchanged objects that the next save checks for conflicts.
   var watched: Set<ManagedObject> = []
-  /// The numbers of objects whose loaded member lists omit objects that were deleted in this
+  /// The numbers of objects whose loaded relationships omit objects that were deleted in this
   /// context.
   var hidingMembers: Set<ObjectNumber> = []
   /// The stored relationships of the objects that were deleted in this context.

@@ -142,7 +142,10 @@ struct PrivateReaderTests {
       var iterator = commits.makeAsyncIterator()
       return await iterator.next()
     }
-    try await Task.sleep(for: .milliseconds(600))
+    let end = ContinuousClock.now + .seconds(60)
+    while errors.count.load(ordering: .relaxed) == 0, ContinuousClock.now < end {
+      try await Task.sleep(for: .milliseconds(10))
+    }
     #expect(errors.count.load(ordering: .relaxed) > 0)
     if isClosed { try reader.close() }
     errors.areOn.store(false, ordering: .relaxed)

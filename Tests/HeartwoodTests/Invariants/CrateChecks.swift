@@ -77,7 +77,12 @@ struct CrateChecks {
   /// by another context (QG-27) or by the parent (N-04) keeps its references.
   private func mayDisagree(_ one: ManagedObject, _ other: ManagedObject) -> Bool {
     guard !showsStore, isEdited(one) || isEdited(other) else { return false }
-    return isStale || [one, other].contains { isWithoutRow($0) || isDeletedInParent($0) }
+    return isStale || isMissing(one) || isMissing(other)
+  }
+
+  /// Returns whether an object was deleted by another context or by the parent.
+  func isMissing(_ object: ManagedObject) -> Bool {
+    isWithoutRow(object) || isDeletedInParent(object)
   }
 
   private func isDeletedInParent(_ object: ManagedObject) -> Bool {
