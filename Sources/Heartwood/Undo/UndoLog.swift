@@ -73,6 +73,15 @@ final class UndoLog {
     /// If the value is `true`, it is also `true` for all earlier groups.
     var isSaved = false
 
+    /// A Boolean value that indicates whether no steps remain to revert, because other contexts
+    /// have added or removed the same members.
+    var isVoid: Bool {
+      steps.allSatisfy { step in
+        guard case .original(let object, let property) = step else { return false }
+        return object.changes?.members[property.slot] == nil
+      }
+    }
+
     /// Replaces each step with the result of `transform`, and removes the step if the result is
     /// `nil`.
     mutating func compact(_ transform: (Step) -> Step?) { steps = steps.compactMap(transform) }
@@ -111,24 +120,28 @@ final class UndoLog {
   /// them.
   private var ignored: Set<ManagedObject> = []
 
-  var canUndo: Bool { !undoable.isEmpty || !open.steps.isEmpty }
-  var canRedo: Bool { !redoable.isEmpty }
+  /// The index of the last group that can be undone, unless that is the open group.
+  private var lastUndoable: Int? { undoable.lastIndex { !$0.isVoid } }
+  private var lastRedoable: Int? { redoable.lastIndex { !$0.isVoid } }
+
+  var canUndo: Bool { !open.isVoid || lastUndoable != nil }
+  var canRedo: Bool { lastRedoable != nil }
   /// A Boolean value that indicates whether an undo, rather than a redo, is in progress.
   var isUndoing: Bool { direction == .undoing }
 
-  /// The name of the open group or, if that group is empty, of the last group that can be undone.
+  /// The name of the open group or, if that group is void, of the last group that can be undone.
   var undoName: String? {
-    get { open.steps.isEmpty ? undoable.last?.name : open.name }
+    get { open.isVoid ? lastUndoable.flatMap { undoable[$0].name } : open.name }
     set {
-      if !open.steps.isEmpty {
+      if !open.isVoid {
         open.name = newValue
-      } else if !undoable.isEmpty {
-        undoable[undoable.count - 1].name = newValue
+      } else if let lastUndoable {
+        undoable[lastUndoable].name = newValue
       }
     }
   }
 
-  var redoName: String? { redoable.last?.name }
+  var redoName: String? { lastRedoable.flatMap { redoable[$0].name } }
 
   func record(_ step: Step) {
     open.steps.append(step)
@@ -264,13 +277,21 @@ final class UndoLog {
   func beginUndo() -> [Step] {
     endGroup()
     direction = .undoing
-    return begin(undoable.popLast())
+    return begin(Self.removeLast(&undoable))
   }
 
   func beginRedo() -> [Step] {
     endGroup()
     direction = .redoing
-    return begin(redoable.popLast())
+    return begin(Self.removeLast(&redoable))
+  }
+
+  /// Removes and returns the last group that is not void, and discards the void groups after it.
+  private static func removeLast(_ groups: inout [Group]) -> Group? {
+    while let group = groups.popLast() {
+      if !group.isVoid { return group }
+    }
+    return nil
   }
 
   /// Begins to revert a group, and returns its steps in reverse order.

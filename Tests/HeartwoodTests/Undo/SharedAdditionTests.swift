@@ -207,4 +207,40 @@ struct SharedAdditionTests {
     context.refreshAllObjects()
     #expect(club.halls == [halls[1]] && halls[1].club === club)
   }
+
+  @Test(.evidence("G-01"), arguments: [false, true])
+  func `undo continues with the group before additions that others have also made`(
+    isOrdered: Bool
+  ) throws {
+    let fixture = try GraphFixture(crates)
+    let new = try fixture.saved {
+      (Crate(context: $0), CrateItem(context: $0), CrateTag(context: $0))
+    }
+    func make(_ context: ManagedObjectContext) {
+      let tag = context.object(CrateTag.self, with: new.2.objectID)
+      if isOrdered {
+        context.object(CrateItem.self, with: new.1.objectID).tags = [tag]
+      } else {
+        tag.crates = [context.object(Crate.self, with: new.0.objectID)]
+      }
+    }
+    let context = fixture.context()
+    context.tracksUndo = true
+    let crate = context.object(Crate.self, with: new.0.objectID)
+    crate.text = "first"
+    context.undoActionName = "Text"
+    context.endUndoGroup()
+    make(context)
+    context.undoActionName = "Shared"
+    context.endUndoGroup()
+    try fixture.saved(.error, make)
+    #expect(context.undoActionName == "Shared")
+    context.refreshAllObjects()
+    #expect(context.undoActionName == "Text" && context.canUndo)
+    context.undo()
+    #expect(crate.text == "" && !context.hasChanges && !context.canUndo)
+    #expect(context.redoActionName == "Text")
+    context.redo()
+    #expect(crate.text == "first" && !context.canRedo)
+  }
 }
