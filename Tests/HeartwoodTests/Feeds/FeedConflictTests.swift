@@ -208,27 +208,43 @@ struct FeedConflictTests {
     #expect(try objects(copy) == ["pointer - -"])
   }
 
+  /// Returns the events of the source, each with the given time of day.
+  private func events(from start: ChangeFeed.Start, at time: String) async throws -> [Data] {
+    let events = try await source.container.changeFeed(from: start).all(of: source.container)
+    return try events.map { event in
+      let text = String(decoding: try event.json(), as: UTF8.self)
+      return Data(
+        text.replacing(/"time":"[^"]*"/, with: "\"time\":\"2026-11-27T\(time):00.000Z\"").utf8)
+    }
+  }
+
   @Test(.mustEnd, .evidence("CF-08"))
   func `a snapshot replaces an interrupted snapshot of the same millisecond`() async throws {
-    func snapshot() async throws -> [Data] {
-      let events = try await source.container.changeFeed(from: .existingObjects)
-        .all(of: source.container)
-      return try events.map { event in
-        let text = String(decoding: try event.json(), as: UTF8.self)
-        return Data(
-          text.replacing(/"time":"[^"]*"/, with: #""time":"2026-11-27T09:00:00.000Z""#).utf8)
-      }
-    }
     let first = try insert("a", in: source)
     var receiver = FeedReceiver(copy.container)
-    for event in try await snapshot().dropLast() { try receiver.add(event) }
+    let old = try await events(from: .existingObjects, at: "09:00").dropLast()
+    for event in old { try receiver.add(event) }
     #expect(try receiver.apply().appliedCount == 1)
     let context = source.context()
     context.delete(try #require(try context.existingObject(Marker.self, with: first)))
     try context.save()
     try insert("b", in: source)
-    for event in try await snapshot() { try receiver.add(event) }
+    for event in try await events(from: .existingObjects, at: "09:00") { try receiver.add(event) }
     #expect(try receiver.apply().appliedCount == 1)
+    #expect(try objects(copy) == objects(source))
+  }
+
+  @Test(.mustEnd, .evidence("CF-08"))
+  func `a snapshot omits deleted objects even if the clock was set back`() async throws {
+    let first = try insert("a", in: source)
+    let token = try #require(try source.container.currentHistoryToken)
+    try copy.container.apply(events: await events(from: .oldestTransaction, at: "09:00"))
+    try insert("b", in: source)
+    try copy.container.apply(events: await events(from: .after(token), at: "08:00"))
+    let context = source.context()
+    context.delete(try #require(try context.existingObject(Marker.self, with: first)))
+    try context.save()
+    try copy.container.apply(events: await events(from: .existingObjects, at: "08:30"))
     #expect(try objects(copy) == objects(source))
   }
 
