@@ -349,9 +349,9 @@ extension ManagedObjectContext {
   /// A relationship may refer only to a new object or to an object that has a row.
   func relatableObject(_ number: ObjectNumber) -> ManagedObject? {
     guard let object = existingObject(number) else { return nil }
-    guard object.isFault, !object.number.isTemporary else { return object }
-    if let parent { return parent.relatableObject(number).map { _ in object } }
-    return rowExists(of: object) ? object : nil
+    if object.isInserted { return object }
+    if let parent { return parent.relatableObject(object.number).map { _ in object } }
+    return !object.isFault || rowExists(of: object) ? object : nil
   }
 
   /// Returns whether ``findRow(of:)`` finds a row, or `false` if the row cannot be read.

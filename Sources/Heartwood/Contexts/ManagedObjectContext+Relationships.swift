@@ -63,8 +63,9 @@ extension ManagedObjectContext {
     var changes = object.changes?.members[property.slot]
     if let edit = changes, !object.isInserted {
       // Omit changes that other contexts have also made, because the loaded members already reflect
-      // them. If the members come from an older generation, keep all changes.
-      if !isPinnedToThePast {
+      // them. Keep all changes if the members come from an older generation, or if another context
+      // has deleted the row, because the object must stay edited (C-02).
+      if !isPinnedToThePast, parent != nil || rowExists(of: object) {
         changes = edit.without(theirs: Set(members.map(\.number))) {
           undoLog?.forget($0, of: object, property)
         }

@@ -40,8 +40,8 @@ extension ManagedObjectContext {
     let view = parent == nil ? try currentView() : nil
     let hiding = countsChanges ? try objectsHidingDeletedObjects() : [:]
     let scope = try scope(plan, view, countsChanges: countsChanges, hiding: hiding)
-    var found: [Candidate] = []
-    var (areInOrder, skippedCount) = (false, 0)
+    let pending = countsChanges ? Set(updated.all + inserted.all) : []
+    var (found, areInOrder, skippedCount) = ([Candidate](), false, 0)
     if view != nil, let ranked = plan.rankedTextSearch, let limit = plan.limit, !countsChanges,
       hiding.isEmpty, plan.includesFamily(of: ranked, model)
     {
@@ -61,11 +61,11 @@ extension ManagedObjectContext {
         inOrder && (countsChanges || plan.isPage || !selection.areInOrder) ? nil : body
       try search.forEach(scope) { number, storage, record in
         if countsChanges, let object = registered[number]?.takeUnretainedValue(),
-          object.hasChanges, !discardNoOpEdits(of: object)
+          object.hasChanges || pending.contains(object)
         {
           // Update the object's derived attributes from the row before evaluating the object.
-          _ = try materialize(number, storage, record)
-          if object.hasChanges { return true }
+          if !discardNoOpEdits(of: object) { _ = try materialize(number, storage, record) }
+          if object.hasChanges || pending.contains(object) { return true }
         }
         if !hiding.isEmpty, hiding[number] != nil { return true }
         var candidate = Candidate(number: number)
@@ -82,9 +82,9 @@ extension ManagedObjectContext {
     } else if let parent {
       found = try parent.candidates(
         plan, scope, includesPendingChanges: includesPendingChanges, content, for: self,
-        hidesObjects: !hiding.isEmpty)
+        omitting: pending, hidesObjects: !hiding.isEmpty)
     }
-    var changed = countsChanges ? try pendingCandidates(plan, content, scope) : []
+    var changed = countsChanges ? try pendingCandidates(pending, plan, content, scope, view) : []
     if parent == nil {
       changed += try hiding.values.filter { try plan.includes($0) && plan.holds(for: $0, scope) }
         .map { try candidate($0, plan, content, scope) }
@@ -103,20 +103,42 @@ extension ManagedObjectContext {
 
   /// Returns the objects that were inserted or updated in this context and whose current values
   /// match a plan.
+  ///
+  /// - Parameter pending: The objects that had changes when the fetch began.
   private func pendingCandidates(
-    _ plan: FetchPlan, _ content: CandidateContent, _ scope: QueryScope
+    _ pending: Set<ManagedObject>, _ plan: FetchPlan, _ content: CandidateContent,
+    _ scope: QueryScope, _ view: StoreView?
   ) throws -> [Candidate] {
-    try (updated.all + inserted.all).compactMap { object in
+    let changed = updated.all + inserted.all
+    let others = pending.subtracting(changed).sorted { $0.number < $1.number }
+    return try (changed + others).compactMap { object in
       // An edited object is a fault only if the pinned generation had no row for it when it was
       // edited. Load the object, because it may have a row now. If not, it is treated as deleted.
       if object.isFault { fire(object) }
-      // Check for changes again, because evaluating the conditions on other objects may have
-      // discarded this object's edits.
-      guard plan.includes(object), !object.isDeleted, try plan.holds(for: object, scope),
-        object.hasChanges, !discardNoOpEdits(of: object)
-      else { return nil }
-      return try candidate(object, plan, content, scope)
+      guard plan.includes(object), object.source === self, !object.isDeleted else { return nil }
+      var isMatch = try plan.holds(for: object, scope)
+      // Check for changes again, because evaluating conditions may have discarded this object's
+      // edits. In that case, evaluate the object as it is stored.
+      if !object.hasChanges || discardNoOpEdits(of: object) {
+        isMatch = try fillAgainIfStale(object, view) && plan.holds(for: object, scope)
+      }
+      return isMatch ? try candidate(object, plan, content, scope) : nil
     }
+  }
+
+  /// Rereads an unchanged object if necessary, and returns whether it exists in the store or the
+  /// parent.
+  private func fillAgainIfStale(_ object: ManagedObject, _ view: StoreView?) throws -> Bool {
+    if let parent {
+      guard let original = parent.relatableObject(object.number) else { return false }
+      fillAgainIfStale(object, from: original)
+      return true
+    }
+    guard let view, let storage = model.storage(of: object.number) else { return false }
+    let isThere: Void? = try view.withRecord(object.number, storage) { record in
+      _ = try materialize(object.number, storage, record)
+    }
+    return isThere != nil
   }
 
   /// Returns candidates for a fetch in a child of this context.
@@ -127,7 +149,8 @@ extension ManagedObjectContext {
   /// current state (N-01).
   private func candidates(
     _ plan: FetchPlan, _ scope: QueryScope, includesPendingChanges: Bool,
-    _ content: CandidateContent, for child: ManagedObjectContext, hidesObjects: Bool
+    _ content: CandidateContent, for child: ManagedObjectContext,
+    omitting pending: Set<ManagedObject>, hidesObjects: Bool
   ) throws -> [Candidate] {
     // An object that the child has not changed usually matches in the child if it matches in this
     // context. However, the result can differ if the conditions depend on other objects that the
@@ -139,6 +162,7 @@ extension ManagedObjectContext {
       reevaluatesAll ? plan.everything : plan.unordered, true, .object)
     return try others.compactMap { other -> Candidate? in
       guard let object = child.object(other.number) else { return nil }
+      if pending.contains(object) { return nil }
       if object.hasChanges, !child.discardNoOpEdits(of: object) {
         guard !includesPendingChanges, let original = other.object else { return nil }
         var candidate = try candidate(original, plan, content, scope)

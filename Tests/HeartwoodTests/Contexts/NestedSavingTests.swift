@@ -179,4 +179,27 @@ struct NestedSavingTests {
     #expect(fresh.object(Label.self, with: labelID).orders == [])
     #expect(fresh.object(Label.self, with: labelID).name == "edited")
   }
+
+  @Test(.evidence("N-04"), arguments: [false, true], [false, true])
+  func `edits of an object that the root has deleted are discarded`(
+    isHeld: Bool, isSaved: Bool
+  ) throws {
+    let fixture = try GraphFixture()
+    let id = try fixture.person("Ada")
+    let chain = fixture.chain(depth: 2)
+    let (root, middle, child) = (chain.contexts[0], chain.contexts[1], chain.contexts[2])
+    let held = isHeld ? try middle.fetch(FetchRequest<Person>()) : []
+    #expect(held.allSatisfy { $0.name == "Ada" })
+    let ada = child.object(Person.self, with: id)
+    ada.nickname = "edited"
+    let car = Car(context: child)
+    car.owner = ada
+    root.delete(root.object(Person.self, with: id))
+    if isSaved { try root.save() }
+    try child.save()
+    #expect(try middle.fetch(FetchRequest<Person>()).isEmpty)
+    #expect(try middle.fetch(FetchRequest<Car>()).map { $0.owner?.name } == [nil])
+    #expect(car.owner == nil)
+    withExtendedLifetime(held) {}
+  }
 }
