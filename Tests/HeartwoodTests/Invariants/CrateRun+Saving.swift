@@ -9,7 +9,7 @@ extension CrateRun {
     let changes = CrateText.changes(context)
     let hadChanges = context.hasChanges
     let changed = context.insertedObjects.union(context.updatedObjects)
-    let wasStale = workspace.isStale
+    let wasStale = workspace.isStale || workspace.isPinned
     let token = try container.currentHistoryToken
     record("\(workspace.name): save \(workspace.policy?.rawValue ?? ""), \(changes)")
     do {

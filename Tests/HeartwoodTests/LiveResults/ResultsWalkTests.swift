@@ -13,6 +13,8 @@ struct ResultsWalkTests {
     let run = try ResultsWalk(setting, seed: seed)
     let walks = TestScale.pick(quick: 25, all: 100, long: 300)
     try run.run(walks: walks)
-    #expect(run.visitCount > walks / 4 && run.formerCount > walks / 32)
+    // With a chosen seed, few objects may leave the list during walks.
+    let isTypical = run.visitCount > walks / 4 && run.formerCount > walks / 32
+    #expect(isTypical || TestScale.chosenSeeds != nil)
   }
 }
