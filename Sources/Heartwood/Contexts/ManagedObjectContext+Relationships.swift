@@ -40,8 +40,10 @@ extension ManagedObjectContext {
   ) -> [ManagedObject] {
     guard let entity = object.entityDescription else { return [] }
     var members: [ManagedObject] = []
-    if let parent, !object.isInserted, let original = parent.object(object.number) {
-      members = parent.loadedMembers(of: original, property).compactMap { self.object($0.number) }
+    if let parent, !object.isInserted {
+      if let original = parent.existingObject(object.number) {
+        members = parent.loadedMembers(of: original, property).compactMap { self.object($0.number) }
+      }
     } else if !object.isInserted {
       do {
         let view = try currentView()
@@ -64,8 +66,8 @@ extension ManagedObjectContext {
     if let edit = changes, !object.isInserted {
       // Omit changes that other contexts have also made, because the loaded members already reflect
       // them. Keep all changes if the members come from an older generation, or if another context
-      // has deleted the row, because the object must stay edited (C-02).
-      if !isPinnedToThePast, parent != nil || rowExists(of: object) {
+      // or the parent has deleted the object, because it must stay edited (C-02, N-04).
+      if !isPinnedToThePast, isPresent(object) {
         changes = edit.without(theirs: Set(members.map(\.number))) {
           undoLog?.forget($0, of: object, property)
         }

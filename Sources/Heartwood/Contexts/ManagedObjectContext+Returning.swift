@@ -38,9 +38,9 @@ extension ManagedObjectContext {
   /// Loads an object that was missing in this context or in its parents, if its row now exists.
   private func loadIfReturned(_ number: ObjectNumber) {
     parent?.loadIfReturned(number)
-    guard let object = registeredObject(number), object.isInaccessible,
-      parent.map({ $0.relatableObject(number) != nil }) ?? rowExists(of: object)
-    else { return }
+    guard let object = registeredObject(number), object.isInaccessible, isPresent(object) else {
+      return
+    }
     loadAgain(object)
   }
 

@@ -48,26 +48,35 @@ struct DiscardedEditTests {
     if isLive { #expect(list.results.map(\.name) == ["Ada"]) }
   }
 
-  @Test(.evidence("C-02"), .evidence("C-05"), arguments: [false, true])
-  func `keep an object edited whose row another context has deleted`(isRead: Bool) throws {
+  @Test(
+    .evidence("C-02"), .evidence("C-05"), .evidence("N-04"), arguments: [false, true],
+    [false, true])
+  func `keep an object edited that others have deleted`(isRead: Bool, isInChild: Bool) throws {
     let fixture = try GraphFixture()
     let new = try fixture.saved { other in
       let (ada, bob, car) = (Person(context: other), Person(context: other), Car(context: other))
       (ada.name, bob.name, car.owner) = ("Ada", "Bob", ada)
       return (ada: ada, bob: bob, car: car)
     }
-    let context = fixture.context()
-    context.mergePolicy = .mergeByPropertyObjectTrump
+    let root = fixture.context()
+    root.mergePolicy = .mergeByPropertyObjectTrump
+    let context = isInChild ? fixture.child(of: root) : root
     let ada = context.object(Person.self, with: new.ada.objectID)
     #expect(ada.name == "Ada")
     let car = context.object(Car.self, with: new.car.objectID)
     car.owner = context.object(Person.self, with: new.bob.objectID)
-    try fixture.change(new.ada.objectID) { $0.managedObjectContext?.delete($0) }
+    if isInChild {
+      root.delete(root.object(Person.self, with: new.ada.objectID))
+    } else {
+      try fixture.change(new.ada.objectID) { $0.managedObjectContext?.delete($0) }
+    }
     if isRead { #expect(ada.cars.isEmpty) }
     #expect(ada.isUpdated && context.updatedObjects.contains(ada))
     let request = FetchRequest<Person>(sort: [SortDescriptor(\.name)])
     #expect(try context.fetch(request).map(\.name) == ["Ada", "Bob"])
     try context.save()
-    #expect(try fixture.stored { try $0.fetch(request).map(\.name) } == ["Ada", "Bob"])
+    try root.save()
+    let expected = isInChild ? ["Bob"] : ["Ada", "Bob"]
+    #expect(try fixture.stored { try $0.fetch(request).map(\.name) } == expected)
   }
 }
